@@ -1,0 +1,6 @@
+"""Proposals: what turns committed ids into drafted ones and the rows that they were drawn from."""
+
+from .model import ModelDrafter
+from .none import NoDrafter
+
+__all__ = ["ModelDrafter", "NoDrafter"]

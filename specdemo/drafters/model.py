@@ -1,0 +1,60 @@
+"""A drafter made of any model that meets the contract."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+import torch
+
+from ..contract import Coins, Model, Proposal, prefill, room
+from ..maths import draw, to_probs
+from ..records import SamplingParams
+
+
+class ModelDrafter:
+    """Drafts with a model of its own, one token after another.
+
+    It remembers which ids its model has read, so what the engine accepted is found by comparison and never by counting.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._read: list[int] = []  # ids in the model's cache,
+        self._drafts: list[torch.Tensor] = []  # and the drafts that follow them there, still on the device
+
+    def prefill(self, committed: Sequence[int]) -> None:
+        if room(self.model, len(committed)) > 0:
+            prefill(self.model, self._unread(committed[:-1]))
+            self._read = list(committed[:-1])
+
+    def propose(self, committed: Sequence[int], k: int, params: SamplingParams, coins: Coins) -> Proposal:
+        k = int(max(0, min(k, room(self.model, len(committed)))))
+        if k == 0:
+            return Proposal.none(self.model.vocab_size, self.model.device)
+        # 1. Take back what was rejected and read what is new: one token, or two when the whole last draft was accepted.
+        unread = self._unread(committed)
+        prefill(self.model, unread[:-2])
+        logits = self.model.feed(unread[-2:])[-1:]
+        self._read = list(committed)
+        # 2. Draw each token from its row; feed it for the next row, but not the K-th: nobody needs the row after it.
+        ids, rows = [], []
+        for i, u in enumerate(coins.throw(k).split(1), start=1):
+            rows.append(to_probs(logits, params))
+            ids.append(draw(rows[-1], u))
+            if i < k:
+                logits = self.model.feed(ids[-1])
+        self._drafts = ids[:-1]
+        return Proposal(torch.cat(ids), torch.cat(rows))
+
+    def _unread(self, committed: Sequence[int]) -> torch.Tensor:
+        """Rewind to what `committed` shares with the cache; the ids after it -> (n,).
+
+        At least the last one is read again, for its logits. An id that the draft has no row for is read as its last
+        one: only acceptance can suffer.
+        """
+        read = [*self._read, *(int(i) for i in self._drafts)]
+        self._drafts = []
+        limit = max(0, min(len(read), len(committed) - 1, self.model.length))
+        same = bisect_left(range(limit), True, key=lambda i: read[: i + 1] != list(committed[: i + 1]))
+        self.model.rewind(same)
+        ids = torch.tensor(committed[same:], dtype=torch.int64, device=self.model.device)
+        return ids.clamp_(max=self.model.vocab_size - 1)

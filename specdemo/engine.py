@@ -1,0 +1,170 @@
+"""The loop: token ids in, records out. It knows no text and no page.
+
+Leviathan et al. 2023 (arXiv 2211.17192), algorithm 1; Chen et al. 2023 (arXiv 2302.01318), algorithm 2.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch.nn.functional import pad
+
+from . import maths
+from .block import TOP, read_block
+from .clock import Laps
+from .contract import Coins, Drafter, Model, Proposal, prefill, room
+from .drafters import NoDrafter
+from .records import Outcome, Round, SamplingParams, TokenEvent, is_whole
+
+#: K, or what chooses it before each round from the round before (None before the first).
+DraftLength = int | Callable[[Round | None], int]
+
+
+def speculate(
+    target: Model,
+    drafter: Drafter,
+    prompt_ids: Sequence[int],
+    params: SamplingParams,
+    *,
+    k: DraftLength,
+    stop_ids: Collection[int] = frozenset(),
+    top: int = TOP,
+) -> Iterator[Round]:
+    """Sample from the target with the help of a draft: yields one `Round` for each verification.
+
+    prompt_ids  at least one id; the output follows it
+    k           tokens to draft a round, at least 0; a round with 0 is one plain token of the target
+    stop_ids    any of them ends the text, wherever in a round it falls
+    top         candidates to record of p and of q at each position, at least 0
+
+    The law of the output is the target's own. A run commits before it yields, so it may be closed at any point.
+    Raises ValueError for a k below 0 and for a prompt that is empty, out of the vocabulary or longer than the target's
+    context, and `contract.NumericalFault` for logits that are no distribution.
+    """
+    run = _Run(target, drafter, params, k, stop_ids, top, Outcome.BONUS, Coins(params.seed, target.device))
+    if not callable(k):
+        _checked_length(k)
+    return run.rounds(_checked_prompt(prompt_ids, target))
+
+
+def decode(
+    target: Model,
+    prompt_ids: Sequence[int],
+    params: SamplingParams,
+    *,
+    stop_ids: Collection[int] = frozenset(),
+    top: int = TOP,
+) -> Iterator[Round]:
+    """The baseline: the target alone, by the same loop, one PLAIN token a round. Arguments as for `speculate`."""
+    nobody = NoDrafter(target.vocab_size, target.device)
+    run = _Run(target, nobody, params, 0, stop_ids, top, Outcome.PLAIN, Coins(params.seed, target.device))
+    return run.rounds(_checked_prompt(prompt_ids, target))
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What stays the same from round to round."""
+
+    target: Model
+    drafter: Drafter
+    params: SamplingParams
+    k: DraftLength
+    stop_ids: Collection[int]
+    top: int
+    last_outcome: Outcome  # of a last token that replaces no draft
+    coins: Coins
+
+    def rounds(self, committed: list[int]) -> Iterator[Round]:
+        end = len(committed) + int(min(self.params.max_new_tokens, room(self.target, len(committed))))
+        round_ = None
+        while len(committed) < end:
+            wanted = _checked_length(self.k(round_)) if callable(self.k) else self.k
+            # Drafts beyond the cap could never be emitted, so none are made and nothing has to be cut.
+            k = min(wanted, end - len(committed) - 1)
+            round_ = self._round(0 if round_ is None else round_.index + 1, committed, k)
+            committed += [event.token_id for event in round_.emitted]
+            yield round_
+            if committed[-1] in self.stop_ids:
+                return
+
+    @torch.inference_mode()  # on a function that returns, never around a yield: a generator's steps change threads
+    def _round(self, index: int, committed: list[int], k: int) -> Round:
+        target, params = self.target, self.params
+        laps = Laps(target.device)
+        # 0. Before the first round both read the prompt; its last token belongs to the round.
+        if index == 0:
+            self._prefill(committed)
+            laps.mark("prefill")
+        # 1. Draft: up to K tokens, each drawn from its q.
+        drafts, q = self._propose(committed, k)
+        k = len(drafts)
+        laps.mark("draft")
+        # 2. Verify: one pass of the target over the last committed token and the drafts gives p at K + 1 positions.
+        target.rewind(len(committed) - 1)
+        readable = drafts.clamp(max=target.vocab_size - 1)  # an id that the target lacks has p = 0, so any will do
+        logits = target.feed(torch.cat([self._ids(committed[-1:]), readable]))
+        laps.mark("verify")
+        # 3. Judge, and draw the round's last token; all of it stays on the device.
+        p, q = _same_width(maths.to_probs(logits, params), q)
+        coins = self.coins.throw(k + 1)
+        accepted = maths.verify(drafts, p, q, coins[:k])
+        last = maths.draw(maths.last_law(accepted, p, q), coins[k:])
+        # 4. Commit: the round's one copy to the host becomes its records.
+        events = read_block(p, q, drafts, accepted, last, coins, self.top, len(committed), self.last_outcome)
+        prefill_s, *times = laps.seconds("prefill", "draft", "verify")
+        return Round(index, k, _cut_at_stop(events, self.stop_ids), *times, prefill_s)
+
+    def _prefill(self, committed: list[int]) -> None:
+        self.target.rewind(0)
+        prefill(self.target, self._ids(committed[:-1]))
+        if hasattr(self.drafter, "prefill"):
+            self.drafter.prefill(committed)
+
+    def _propose(self, committed: list[int], k: int) -> Proposal:
+        device = self.target.device
+        if k == 0:
+            return Proposal.none(self.target.vocab_size, device)
+        drafts, q = self.drafter.propose(committed, k, self.params, self.coins)
+        return Proposal(drafts.to(device), q.to(device))
+
+    def _ids(self, ids: Sequence[int]) -> torch.Tensor:
+        return torch.tensor(ids, dtype=torch.int64, device=self.target.device)
+
+
+def _checked_length(k: object) -> int:
+    if not is_whole(k) or k < 0:
+        raise ValueError(f"k is {k!r}; it must be a whole number, at least 0")
+    return k
+
+
+def _checked_prompt(prompt_ids: Sequence[int], target: Model) -> list[int]:
+    committed = [int(i) for i in prompt_ids]
+    if not committed:
+        raise ValueError("the prompt has 0 tokens; it must have at least 1")
+    for i in committed:
+        if not 0 <= i < target.vocab_size:
+            raise ValueError(f"prompt id {i} is not in the target's vocabulary, 0 to {target.vocab_size - 1}")
+    if room(target, len(committed)) < 1:
+        raise ValueError(
+            f"the prompt has {len(committed)} tokens; the target holds {target.context}, so a prompt must have at most"
+            f" {target.context - 1}"
+        )
+    return committed
+
+
+def _same_width(p: torch.Tensor, q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Vocabularies padded to different widths: what a model lacks has probability 0 there."""
+    width = max(p.shape[1], q.shape[1])
+    return pad(p, (0, width - p.shape[1])), pad(q, (0, width - q.shape[1]))
+
+
+def _cut_at_stop(events: tuple[TokenEvent, ...], stop_ids: Collection[int]) -> tuple[TokenEvent, ...]:
+    """An accepted draft that ends the text ends the round: the drafts after it count for nothing, no token follows."""
+    for i, event in enumerate(events):
+        if event.outcome is Outcome.ACCEPTED and event.token_id in stop_ids:
+            return (*events[: i + 1], *(_discarded(later) for later in events[i + 1 : -1]))
+    return events
+
+
+def _discarded(event: TokenEvent) -> TokenEvent:
+    return replace(event, outcome=Outcome.DISCARDED, u=None)

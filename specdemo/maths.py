@@ -1,0 +1,108 @@
+"""The whole of the sampling rule, pure: randomness is an argument, so losslessness can be proved by enumeration.
+
+Symbols as in `records`. Rows are float32 or wider whatever the model's own dtype is: in bfloat16 a token of probability
+zero would be accepted about once in 500.
+"""
+
+import torch
+from torch.nn.functional import pad
+
+from .records import SamplingParams
+
+_FIRST_CUT = 256  # tokens looked at before a nucleus is searched for further down
+
+
+def _wide(x: torch.Tensor) -> torch.Tensor:
+    """x in the widest float of its device: sums over 150,000 terms must not drift. Metal has no float64."""
+    return x if x.device.type == "mps" else x.double()
+
+
+def to_probs(logits: torch.Tensor, params: SamplingParams) -> torch.Tensor:
+    """The distribution that tokens are drawn from: logits (n, V) -> (n, V).
+
+    Order: temperature, top-k, top-p, min-p. Tokens as likely as the last one kept are kept too. Temperature 0 is a
+    one-hot row, so that greedy decoding needs no rule of its own. A row that is no distribution comes back as NaN.
+    """
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    best, best_id = logits.max(dim=-1, keepdim=True)
+    if params.greedy:
+        return torch.zeros_like(logits).scatter_(-1, best_id, 1 + 0 * best)  # 0 * NaN and 0 * inf are NaN
+    # The maximum is taken off first, so that a tiny temperature cannot overflow.
+    scaled = (logits - best).div_(max(params.temperature, torch.finfo(logits.dtype).tiny))
+    if 0 < params.top_k < logits.shape[-1]:
+        kth = scaled.topk(params.top_k, dim=-1).values[..., -1:]
+        scaled.masked_fill_(scaled < kth, -torch.inf)
+    probs = scaled.softmax(dim=-1)
+    if params.top_p == 1 and params.min_p == 0:
+        return probs
+    floor = params.min_p * probs.amax(dim=-1, keepdim=True)
+    if params.top_p < 1:
+        floor = torch.maximum(floor, _nucleus_floor(probs, params.top_p))
+    kept = probs.masked_fill(probs < floor, 0)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+def _nucleus_floor(probs: torch.Tensor, top_p: float) -> torch.Tensor:
+    """The smallest probability inside the smallest set that holds `top_p`: (n, V) -> (n, 1).
+
+    On a CPU a full sort costs fifty times a partial one, and the partial one nearly always suffices. On a GPU the
+    question whether it did would make the host wait, and the sort is cheap.
+    """
+    width = probs.shape[-1]
+    cut = min(_FIRST_CUT, width) if probs.device.type == "cpu" else width
+    while True:
+        top = probs.topk(cut, dim=-1).values
+        before = _wide(top).cumsum(dim=-1) - _wide(top)
+        inside = before < top_p
+        if cut == width or not inside[..., -1].any():
+            return top.masked_fill(~inside, torch.inf).amin(dim=-1, keepdim=True)
+        cut = min(8 * cut, width)
+
+
+def draw(probs: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
+    """Inverse CDF, one uniform a row: (n, V), (n,) -> ids (n,). A token of probability zero is never drawn.
+
+    One uniform is cheaper than the V exponentials of `multinomial` by a factor of twenty, and a run can be replayed
+    from its uniforms.
+    """
+    cdf = _wide(probs).cumsum(dim=-1)
+    total = cdf[..., -1:]
+    ids = torch.searchsorted(cdf, uniforms.to(cdf.dtype)[..., None] * total, right=True)
+    last = torch.searchsorted(cdf, total)  # u·total may round up to the total itself
+    return torch.minimum(ids, last).clamp_(max=probs.shape[-1] - 1).squeeze(-1)  # a NaN row finds nothing at all
+
+
+def overlap(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+    """α = Σ min(p, q), the probability that a token drawn from q is accepted: (n, V), (n, V) -> (n,)."""
+    return torch.minimum(p, q).sum(dim=-1)
+
+
+def residual(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+    """max(0, p − q) / (1 − α): (n, V), (n, V) -> (n, V).
+
+    Where p and q agree to the last bit nothing is left; a rejection there has probability zero and p itself stands in.
+    """
+    gap = (p - q).clamp_(min=0)
+    mass = gap.sum(dim=-1, keepdim=True)
+    return torch.where(mass > 0, gap / mass, p)
+
+
+def verify(draft_ids: torch.Tensor, p: torch.Tensor, q: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
+    """How many drafts stay: ids (K,), p and q (K, V) or more rows, u (K,) -> int64 scalar from 0 to K.
+
+    x is accepted when u·q(x) < p(x), that is with probability min(1, p/q); the first rejection ends the round
+    (Leviathan et al. 2023, algorithm 1). No division, so a q of zero and a NaN both reject.
+    """
+    at = draft_ids[:, None]
+    p_x, q_x = p[: len(draft_ids)].gather(1, at).squeeze(1), q[: len(draft_ids)].gather(1, at).squeeze(1)
+    return (uniforms * q_x < p_x).cumprod(dim=0).sum()
+
+
+def last_law(accepted: torch.Tensor, p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+    """The law of the round's last token: accepted (scalar), p (K + 1, V), q (K, V) -> (1, V).
+
+    The residual at the first rejection; after K acceptances p at position K + 1, which is the residual against a q of
+    zero, so no branch is needed.
+    """
+    row = accepted.reshape(1)
+    return residual(p.index_select(0, row), pad(q, (0, 0, 0, 1)).index_select(0, row))

@@ -1,0 +1,152 @@
+"""The target as tensors: a batched Llama forward over preallocated KV buffers, with taps on its residual stream.
+
+The library's cache grows by concatenation, which costs a sampler of long batches four fifths of its time; these buffers
+are written by index. Only what the recipe needs: one dtype, no bias, rows of different lengths padded on the right.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file
+from torch import Tensor
+from transformers import AutoConfig, PreTrainedConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Weights of one block; `qkv` and `gate_up` are fused, so that a block is four matrix products."""
+
+    norm_in: Tensor  # (hidden,)
+    qkv: Tensor  # ((heads + 2 kv_heads) * head_dim, hidden)
+    out: Tensor  # (hidden, heads * head_dim)
+    norm_mlp: Tensor  # (hidden,)
+    gate_up: Tensor  # (2 * intermediate, hidden)
+    down: Tensor  # (hidden, intermediate)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A Llama: configuration, weights and the rotary tables."""
+
+    config: PreTrainedConfig
+    embedding: Tensor  # (vocab, hidden), the head too
+    norm: Tensor  # (hidden,)
+    layers: list[Layer]
+    cos: Tensor  # (positions, head_dim)
+    sin: Tensor  # (positions, head_dim)
+
+
+@dataclass(slots=True)
+class Cache:
+    """Keys and values of every layer for a batch of rows."""
+
+    keys: Tensor  # (layers, batch, kv_heads, positions, head_dim)
+    values: Tensor  # (layers, batch, kv_heads, positions, head_dim)
+
+    def keep(self, rows: Tensor, used: int) -> "Cache":
+        """A cache of the chosen `rows` only; positions from `used` on hold nothing yet and are not copied."""
+        shape = (self.keys.shape[0], len(rows), *self.keys.shape[2:])
+        kept = Cache(self.keys.new_empty(shape), self.values.new_empty(shape))
+        kept.keys[:, :, :, :used] = self.keys[:, rows, :, :used]
+        kept.values[:, :, :, :used] = self.values[:, rows, :, :used]
+        return kept
+
+
+def rotary_tables(config: PreTrainedConfig, positions: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """cos and sin of (positions, head_dim), each half of the head dimension the same."""
+    theta = config.rope_parameters["rope_theta"]
+    frequency = theta ** (-torch.arange(0, config.head_dim, 2).float() / config.head_dim)
+    angle = torch.outer(torch.arange(positions).float(), frequency)
+    angle = torch.cat((angle, angle), -1)
+    return angle.cos().to(dtype), angle.sin().to(dtype)
+
+
+def load_target(folder: Path, dtype: torch.dtype, positions: int) -> Target:
+    """Read a Llama folder with tied embeddings into fused weights."""
+    config = AutoConfig.from_pretrained(folder)
+    weights = {name: tensor.to(dtype) for name, tensor in load_file(folder / "model.safetensors").items()}
+
+    def layer(index: int) -> Layer:
+        def get(name: str) -> Tensor:
+            return weights[f"model.layers.{index}.{name}.weight"]
+
+        return Layer(
+            norm_in=get("input_layernorm"),
+            qkv=torch.cat([get(f"self_attn.{part}_proj") for part in "qkv"]),
+            out=get("self_attn.o_proj"),
+            norm_mlp=get("post_attention_layernorm"),
+            gate_up=torch.cat([get("mlp.gate_proj"), get("mlp.up_proj")]),
+            down=get("mlp.down_proj"),
+        )
+
+    cos, sin = rotary_tables(config, positions, dtype)
+    layers = [layer(index) for index in range(config.num_hidden_layers)]
+    return Target(config, weights["model.embed_tokens.weight"], weights["model.norm.weight"], layers, cos, sin)
+
+
+def new_cache(target: Target, batch: int, positions: int) -> Cache:
+    config = target.config
+    shape = (config.num_hidden_layers, batch, config.num_key_value_heads, positions, config.head_dim)
+    return Cache(*(target.embedding.new_zeros(shape) for _ in range(2)))
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Turn x (batch, time, heads, head_dim) by its position; cos and sin are (batch, time, 1, head_dim)."""
+    first, second = x.chunk(2, -1)
+    return x * cos + torch.cat((-second, first), -1) * sin
+
+
+def forward(
+    target: Target, ids: Tensor, start: Tensor, cache: Cache, row: slice, tap_after: tuple[int, ...]
+) -> tuple[Tensor, Tensor]:
+    """Read `ids` (batch, time) behind `start` (batch,) known positions, in the cache's rows `row`.
+
+    Returns the last residual stream before the final norm, (batch, time, hidden), and the taps: the stream after each
+    layer named in `tap_after`, (batch, time, taps, hidden).
+    """
+    config, (batch, time) = target.config, ids.shape
+    heads, groups, size = config.num_attention_heads, config.num_key_value_heads, config.head_dim
+    positions = start[:, None] + torch.arange(time, device=ids.device)  # (batch, time)
+    length = int(positions.max()) + 1
+    cos, sin = target.cos[positions][:, :, None], target.sin[positions][:, :, None]
+    # Row t of a sequence sees the keys up to its own position. With one query a row the group's heads are folded
+    # into the query axis, which reads each key once instead of once a head.
+    fold = time == 1
+    visible = torch.arange(length, device=ids.device) <= positions[:, :, None]  # (batch, time, length)
+    mask = torch.where(visible, 0.0, float("-inf")).to(target.embedding.dtype)[:, None]
+    places = positions[:, None, :, None].expand(batch, groups, time, size)
+
+    x, taps = F.embedding(ids, target.embedding), []
+    for index, layer in enumerate(target.layers):
+        qkv = F.linear(F.rms_norm(x, (x.shape[-1],), layer.norm_in, config.rms_norm_eps), layer.qkv)
+        q, k, v = qkv.view(batch, time, heads + 2 * groups, size).split((heads, groups, groups), 2)
+        q, k = rotate(q, cos, sin), rotate(k, cos, sin)
+        keys, values = cache.keys[index, row], cache.values[index, row]
+        keys.scatter_(2, places, k.transpose(1, 2))
+        values.scatter_(2, places, v.transpose(1, 2))
+        keys, values = keys[:, :, :length], values[:, :, :length]
+        if fold:
+            q = q.view(batch, groups, heads // groups, size)
+            mixed = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask)
+            mixed = mixed.reshape(batch, time, heads * size)
+        else:
+            mixed = F.scaled_dot_product_attention(
+                q.transpose(1, 2),
+                keys.repeat_interleave(heads // groups, 1),
+                values.repeat_interleave(heads // groups, 1),
+                attn_mask=mask,
+            )
+            mixed = mixed.transpose(1, 2).reshape(batch, time, heads * size)
+        x = x + F.linear(mixed, layer.out)
+        gate, up = F.linear(F.rms_norm(x, (x.shape[-1],), layer.norm_mlp, config.rms_norm_eps), layer.gate_up).chunk(2, -1)
+        x = x + F.linear(F.silu(gate) * up, layer.down)
+        if index in tap_after:
+            taps.append(x)
+    return x, torch.stack(taps, 2) if taps else x.new_empty(batch, time, 0, x.shape[-1])
+
+
+def logits_of(target: Target, stream: Tensor) -> Tensor:
+    """Logits (…, vocab) of residual streams (…, hidden)."""
+    return F.linear(F.rms_norm(stream, (stream.shape[-1],), target.norm, target.config.rms_norm_eps), target.embedding)
