@@ -1,33 +1,108 @@
-"""One row an outcome: its glyph and its name. The colours stand beside them, light and dark.
+"""How things look: a row an outcome, a row a theme. Every drawing takes its colours from here and nowhere else.
 
-Colour-blind safe after Okabe and Ito (2008), darkened or lightened until text on it has a contrast of at least 4.5.
-No meaning is carried by colour alone: each outcome has a glyph and a way of drawing its text as well.
+`PALETTE[outcome]` has a glyph, a label, a meaning, and a `Tone` for each theme: `ink` for the glyph and for edges,
+`fill` for the background of a token, on which both the ink and the theme's `text` can be read. `THEMES["light"]` and
+`THEMES["dark"]` have the page's own colours, the inks of p and q, and the three masses of a position.
+
+`tests/test_palette.py` checks that an ink or a text has a contrast of at least 4.5 on all that it may stand on, and
+that outcomes that may stand side by side differ for eyes without one kind of cones. Still no meaning is carried by
+colour alone: an outcome has its glyph, q its stripes, a mass its place.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from .records import Outcome
 
+ThemeName = Literal["light", "dark"]
+
+
+class Tone(NamedTuple):
+    """A colour to write with and one to write on."""
+
+    ink: str
+    fill: str
+
 
 class Swatch(NamedTuple):
-    """How an outcome looks. `light` and `dark` are the ink on the page's two themes."""
+    """How an outcome looks, on the light page and on the dark one."""
 
     glyph: str
     label: str
     meaning: str
-    light: str
-    dark: str
+    light: Tone
+    dark: Tone
+
+
+class Theme(NamedTuple):
+    """The colours of a page.
+
+    page    what everything stands on
+    text    on `page` and on every fill
+    muted   for what comes second, on `page`
+    line    for grids, axes and frames
+    p, q    the inks of the two distributions
+    shared  fill of min(p, q), what both models agree on; of mass α
+    over    fill of q − p, what the draft proposes too often; this is refused
+    gap     fill of p − q, what the draft proposes too seldom; the residual makes up for it
+    """
+
+    page: str
+    text: str
+    muted: str
+    line: str
+    p: str
+    q: str
+    shared: str
+    over: str
+    gap: str
 
 
 PALETTE: dict[Outcome, Swatch] = {
-    Outcome.ACCEPTED: Swatch("✓", "accepted", "drafted and kept", "#00664b", "#5fd3ae"),
-    Outcome.REJECTED: Swatch("✗", "rejected", "drafted, judged and refused", "#a83c00", "#ff9d66"),
-    Outcome.DISCARDED: Swatch("–", "discarded", "drafted after the rejection, never judged", "#5f6368", "#a6abb2"),
-    Outcome.RESAMPLED: Swatch("↻", "resampled", "drawn from the residual instead", "#0059a3", "#74baf0"),
-    Outcome.BONUS: Swatch("+", "bonus", "drawn from p after all drafts were kept", "#8a2a6b", "#e79bc8"),
-    Outcome.PLAIN: Swatch("·", "plain", "a token of the target alone", "#3c4043", "#d2d5d9"),
+    Outcome.ACCEPTED: Swatch(
+        "✓", "accepted", "drafted and kept", Tone("#1d7a56", "#e0fae8"), Tone("#77e58d", "#1f5038")
+    ),
+    Outcome.REJECTED: Swatch(
+        "✗", "rejected", "drafted, judged and refused", Tone("#9d4e0e", "#ffddbd"), Tone("#f97f3f", "#502405")
+    ),
+    Outcome.DISCARDED: Swatch(
+        "–",
+        "discarded",
+        "drafted after the rejection, never judged",
+        Tone("#4e5257", "#d0d3d6"),
+        Tone("#9fa4ab", "#191c20"),
+    ),
+    Outcome.RESAMPLED: Swatch(
+        "↻", "resampled", "drawn from the residual instead", Tone("#2d54a2", "#d2e2f7"), Tone("#5a9cfd", "#06305c")
+    ),
+    Outcome.BONUS: Swatch(
+        "+", "bonus", "drawn from p after all drafts were kept", Tone("#672c71", "#e1c2e1"), Tone("#cb86b6", "#380a29")
+    ),
+    Outcome.PLAIN: Swatch(
+        "·", "plain", "a token of the target alone", Tone("#3c4043", "#f4f5f6"), Tone("#d2d5d9", "#1d2025")
+    ),
 }
 
-#: p and q wherever they are drawn, light and dark.
-P_INK = ("#0059a3", "#74baf0")
-Q_INK = ("#b25a00", "#f0a85a")
+THEMES: dict[ThemeName, Theme] = {
+    "light": Theme(
+        page="#ffffff",
+        text="#1b1d20",
+        muted="#55595f",
+        line="#c9cdd2",
+        p="#2d54a2",
+        q="#9d4e0e",
+        shared="#8fcfac",
+        over="#f2a66d",
+        gap="#93b4ee",
+    ),
+    "dark": Theme(
+        page="#0f1115",
+        text="#eceef1",
+        muted="#a9aeb6",
+        line="#3d424a",
+        p="#6ea8fe",
+        q="#f97f3f",
+        shared="#2b7747",
+        over="#a8501c",
+        gap="#4a5fc0",
+    ),
+}
