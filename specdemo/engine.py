@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
-from torch.nn.functional import pad
 
 from . import maths
 from .block import TOP, read_block
@@ -105,7 +104,7 @@ class _Run:
         logits = target.feed(torch.cat([self._ids(committed[-1:]), readable]))
         laps.mark("verify")
         # 3. Judge, and draw the round's last token; all of it stays on the device.
-        p, q = _same_width(maths.to_probs(logits, params), q)
+        p, q = maths.same_width(maths.to_probs(logits, params), q)
         coins = self.coins.throw(k + 1)
         accepted = maths.verify(drafts, p, q, coins[:k])
         last = maths.draw(maths.last_law(accepted, p, q), coins[k:])
@@ -150,12 +149,6 @@ def _checked_prompt(prompt_ids: Sequence[int], target: Model) -> list[int]:
             f" {target.context - 1}"
         )
     return committed
-
-
-def _same_width(p: torch.Tensor, q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Vocabularies padded to different widths: what a model lacks has probability 0 there."""
-    width = max(p.shape[1], q.shape[1])
-    return pad(p, (0, width - p.shape[1])), pad(q, (0, width - q.shape[1]))
 
 
 def _cut_at_stop(events: tuple[TokenEvent, ...], stop_ids: Collection[int]) -> tuple[TokenEvent, ...]:

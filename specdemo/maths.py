@@ -72,6 +72,12 @@ def draw(probs: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
     return torch.minimum(ids, last).clamp_(max=probs.shape[-1] - 1).squeeze(-1)  # a NaN row finds nothing at all
 
 
+def same_width(p: torch.Tensor, q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Vocabularies padded to different widths: what a model lacks has probability 0 there."""
+    width = max(p.shape[-1], q.shape[-1])
+    return pad(p, (0, width - p.shape[-1])), pad(q, (0, width - q.shape[-1]))
+
+
 def overlap(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
     """α = Σ min(p, q), the probability that a token drawn from q is accepted: (n, V), (n, V) -> (n,)."""
     return torch.minimum(p, q).sum(dim=-1)

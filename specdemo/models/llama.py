@@ -111,10 +111,12 @@ class LlamaRun:
         w, start, stop = self._w, self.length, self.length + len(ids)
         x = embedding(ids, w.embedding)
         rotation, mask = self._rotation(start, stop), self._mask(start, stop)
-        cache = self._room(stop, head_width=rotation[0].shape[-1] * 2)
-        for layer, (keys, values) in zip(w.layers, cache):
+        cache = self._room(stop, head_width=rotation[0].shape[-1])
+        # Views of all layers are cut at once: at 30 layers the small steps of Python are what a pass can save.
+        new, seen = cache[..., start:stop, :].unbind(), cache[..., :stop, :].unbind()
+        for layer, new_kv, seen_kv in zip(w.layers, new, seen):
             h = rms_norm(x, layer.norm.shape, layer.norm, w.eps)
-            x = x + self._attend(layer, h, keys, values, start, rotation, mask)
+            x = x + self._attend(layer, h, new_kv, seen_kv, rotation, mask)
             h = rms_norm(x, layer.mlp_norm.shape, layer.mlp_norm, w.eps)
             gate, up = layer.gate_up(h).chunk(2, dim=-1)
             x = x + layer.down(silu(gate) * up)
@@ -125,37 +127,39 @@ class LlamaRun:
         self,
         layer: _Layer,
         h: torch.Tensor,  # (n, D)
-        keys: torch.Tensor,  # (H / G, rows, d)
-        values: torch.Tensor,  # (H / G, rows, d)
-        start: int,
+        new_kv: torch.Tensor,  # (2, H / G, n, d): where the new keys and values go
+        seen_kv: torch.Tensor,  # (2, H / G, m, d): all that are in the cache then
         rotation: tuple[torch.Tensor, torch.Tensor],
         mask: torch.Tensor | None,
     ) -> torch.Tensor:
         n, heads, kv_heads = len(h), self._w.heads, self._w.kv_heads
-        stop, group = start + n, heads // kv_heads
-        q, k, v = layer.qkv(h).view(n, heads + 2 * kv_heads, -1).split([heads, kv_heads, kv_heads], dim=1)
+        qkv = layer.qkv(h).view(n, heads + 2 * kv_heads, -1)
+        qk = qkv[:, :-kv_heads]
         if layer.q_norm is not None:
-            q = rms_norm(q, layer.q_norm.shape, layer.q_norm, self._w.eps)
-            k = rms_norm(k, layer.k_norm.shape, layer.k_norm, self._w.eps)
-        qk = _rotate(torch.cat([q, k], dim=1), rotation)
-        keys[:, start:stop] = qk[:, heads:].transpose(0, 1)
-        values[:, start:stop] = v.transpose(0, 1)
-        folded = qk[:, :heads].transpose(0, 1).reshape(kv_heads, group * n, -1)
-        mixed = scaled_dot_product_attention(folded[None], keys[None, :, :stop], values[None, :, :stop], mask)
+            q = rms_norm(qk[:, :heads], layer.q_norm.shape, layer.q_norm, self._w.eps)
+            k = rms_norm(qk[:, heads:], layer.k_norm.shape, layer.k_norm, self._w.eps)
+            qk = torch.cat([q, k], dim=1)
+        qk = _rotate(qk, rotation).transpose(0, 1)
+        new_kv[0] = qk[heads:]
+        new_kv[1] = qkv[:, -kv_heads:].transpose(0, 1)
+        folded = qk[:heads].reshape(1, kv_heads, heads // kv_heads * n, -1)
+        mixed = scaled_dot_product_attention(folded, seen_kv[:1], seen_kv[1:], mask)
         return layer.out(mixed.view(heads, n, -1).transpose(0, 1).reshape(n, -1))
 
     def _rotation(self, start: int, stop: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """cos and sin for the new positions, each (n, 1, d / 2)"""
+        """For the new positions cos and, with the sign of the first half turned, sin: each (n, 1, d)"""
         frequencies, scaling = self._w.rope
         angles = torch.arange(start, stop, device=self.device).float()[:, None, None] * frequencies
-        return (angles.cos() * scaling).to(self._w.dtype), (angles.sin() * scaling).to(self._w.dtype)
+        cos, sin = (angles.cos() * scaling).to(self._w.dtype), (angles.sin() * scaling).to(self._w.dtype)
+        return torch.cat([cos, cos], dim=-1), torch.cat([-sin, sin], dim=-1)
 
     def _mask(self, start: int, stop: int) -> torch.Tensor | None:
-        """What each folded query may see: (G·n, m) bool; None where a lone token sees everything."""
+        """What each folded query may not see is −∞: (G·n, m); None where a lone token sees everything."""
         if stop - start == 1:
             return None
-        seen = torch.arange(stop, device=self.device) <= torch.arange(start, stop, device=self.device)[:, None]
-        return seen.repeat(self._w.heads // self._w.kv_heads, 1)
+        hidden = torch.arange(stop, device=self.device) > torch.arange(start, stop, device=self.device)[:, None]
+        mask = torch.zeros(hidden.shape, dtype=self._w.dtype, device=self.device).masked_fill_(hidden, -torch.inf)
+        return mask.repeat(self._w.heads // self._w.kv_heads, 1)
 
     def _room(self, rows: int, head_width: int) -> torch.Tensor:
         """The cache, grown to hold at least `rows` tokens."""
@@ -172,5 +176,4 @@ class LlamaRun:
 def _rotate(x: torch.Tensor, rotation: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
     """Rotary embedding (Su et al. 2021, arXiv 2104.09864), halves rotated against each other: (n, heads, d)"""
     cos, sin = rotation
-    a, b = x.chunk(2, dim=-1)
-    return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)
+    return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, dims=-1), sin)

@@ -1,13 +1,13 @@
 """A loaded pair: weights once, caches as many as there are runs. Knows no library, so that importing it is quick."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import torch
 
 from ..contract import Model
-from .prompts import decode, encode
+from .scribe import Scribe
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -48,11 +48,15 @@ class Pair:
     tokenizer: "PreTrainedTokenizerBase"
     stop_ids: frozenset[int]
     notes: tuple[str, ...] = ()
+    _scribe: Scribe = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_scribe", Scribe(self.tokenizer))
 
     @property
     def has_chat(self) -> bool:
         """Whether the tokenizer carries a chat template."""
-        return bool(self.tokenizer.chat_template)
+        return self._scribe.has_chat
 
     def open_target(self) -> Model:
         """The target with a fresh cache; the weights are shared by all runs."""
@@ -63,12 +67,16 @@ class Pair:
         return self.draft.open()
 
     def encode(self, prompt: str, chat: bool) -> list[int]:
-        """The ids of a prompt; with `chat` as the user's turn of the chat template. Raises ValueError without one."""
-        return encode(self.tokenizer, prompt, chat)
+        """The ids of a prompt; with `chat` as the user's turn, with the assistant's turn opened.
+
+        A person's words never become control tokens, whatever they spell. Raises ValueError where a chat is asked of a
+        tokenizer without a template, or the template refuses the prompt.
+        """
+        return self._scribe.encode(prompt, chat)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids, with special tokens spelled out and no clean-up of spaces."""
-        return decode(self.tokenizer, ids)
+        return self._scribe.decode(ids)
 
     def describe(self) -> dict[str, str | int | float]:
         """What ran, for a trace and for the page."""

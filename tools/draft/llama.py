@@ -13,6 +13,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 from transformers import AutoConfig, PreTrainedConfig
 
+from .product import packed, product
+
 
 @dataclass(frozen=True, slots=True)
 class Layer:
@@ -31,7 +33,8 @@ class Target:
     """A Llama: configuration, weights and the rotary tables."""
 
     config: PreTrainedConfig
-    embedding: Tensor  # (vocab, hidden), the head too
+    embedding: Tensor  # (vocab, hidden)
+    head: Tensor  # the same weights, packed
     norm: Tensor  # (hidden,)
     layers: list[Layer]
     cos: Tensor  # (positions, head_dim)
@@ -74,16 +77,17 @@ def load_target(folder: Path, dtype: torch.dtype, positions: int) -> Target:
 
         return Layer(
             norm_in=get("input_layernorm"),
-            qkv=torch.cat([get(f"self_attn.{part}_proj") for part in "qkv"]),
-            out=get("self_attn.o_proj"),
+            qkv=packed(torch.cat([get(f"self_attn.{part}_proj") for part in "qkv"])),
+            out=packed(get("self_attn.o_proj")),
             norm_mlp=get("post_attention_layernorm"),
-            gate_up=torch.cat([get("mlp.gate_proj"), get("mlp.up_proj")]),
-            down=get("mlp.down_proj"),
+            gate_up=packed(torch.cat([get("mlp.gate_proj"), get("mlp.up_proj")])),
+            down=packed(get("mlp.down_proj")),
         )
 
     cos, sin = rotary_tables(config, positions, dtype)
     layers = [layer(index) for index in range(config.num_hidden_layers)]
-    return Target(config, weights["model.embed_tokens.weight"], weights["model.norm.weight"], layers, cos, sin)
+    embedding = weights["model.embed_tokens.weight"]
+    return Target(config, embedding, packed(embedding), weights["model.norm.weight"], layers, cos, sin)
 
 
 def new_cache(target: Target, batch: int, positions: int) -> Cache:
@@ -116,16 +120,15 @@ def forward(
     fold = time == 1
     visible = torch.arange(length, device=ids.device) <= positions[:, :, None]  # (batch, time, length)
     mask = torch.where(visible, 0.0, float("-inf")).to(target.embedding.dtype)[:, None]
-    places = positions[:, None, :, None].expand(batch, groups, time, size)
+    rows = torch.arange(batch, device=ids.device)[:, None]
 
     x, taps = F.embedding(ids, target.embedding), []
     for index, layer in enumerate(target.layers):
-        qkv = F.linear(F.rms_norm(x, (x.shape[-1],), layer.norm_in, config.rms_norm_eps), layer.qkv)
+        qkv = product(F.rms_norm(x, (x.shape[-1],), layer.norm_in, config.rms_norm_eps), layer.qkv)
         q, k, v = qkv.view(batch, time, heads + 2 * groups, size).split((heads, groups, groups), 2)
         q, k = rotate(q, cos, sin), rotate(k, cos, sin)
         keys, values = cache.keys[index, row], cache.values[index, row]
-        keys.scatter_(2, places, k.transpose(1, 2))
-        values.scatter_(2, places, v.transpose(1, 2))
+        keys[rows, :, positions], values[rows, :, positions] = k, v
         keys, values = keys[:, :, :length], values[:, :, :length]
         if fold:
             q = q.view(batch, groups, heads // groups, size)
@@ -139,9 +142,9 @@ def forward(
                 attn_mask=mask,
             )
             mixed = mixed.transpose(1, 2).reshape(batch, time, heads * size)
-        x = x + F.linear(mixed, layer.out)
-        gate, up = F.linear(F.rms_norm(x, (x.shape[-1],), layer.norm_mlp, config.rms_norm_eps), layer.gate_up).chunk(2, -1)
-        x = x + F.linear(F.silu(gate) * up, layer.down)
+        x = x + product(mixed, layer.out)
+        gate, up = product(F.rms_norm(x, (x.shape[-1],), layer.norm_mlp, config.rms_norm_eps), layer.gate_up).chunk(2, -1)
+        x = x + product(F.silu(gate) * up, layer.down)
         if index in tap_after:
             taps.append(x)
     return x, torch.stack(taps, 2) if taps else x.new_empty(batch, time, 0, x.shape[-1])
@@ -149,4 +152,4 @@ def forward(
 
 def logits_of(target: Target, stream: Tensor) -> Tensor:
     """Logits (…, vocab) of residual streams (…, hidden)."""
-    return F.linear(F.rms_norm(stream, (stream.shape[-1],), target.norm, target.config.rms_norm_eps), target.embedding)
+    return product(F.rms_norm(stream, (stream.shape[-1],), target.norm, target.config.rms_norm_eps), target.head)
