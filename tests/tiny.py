@@ -7,7 +7,7 @@ from tokenizers import Tokenizer, decoders, pre_tokenizers
 from tokenizers.models import BPE
 from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedConfig, PreTrainedTokenizerFast
 
-from specdemo.models.cached import weights_of
+from specdemo.models.cached import CachedModel, weights_of
 from specdemo.models.pair import Pair, Weights
 
 TEMPLATE = (
@@ -83,7 +83,8 @@ def tiny_model(config: PreTrainedConfig, seed: int = 0, spread: float = 0.2):
 
 
 def tiny_weights(title: str, config: PreTrainedConfig, seed: int = 0) -> Weights:
-    return weights_of(tiny_model(config, seed), title, f"(random, seed {seed})")
+    module = tiny_model(config, seed)
+    return weights_of(module, title, f"(random, seed {seed})", lambda: CachedModel(module))
 
 
 def tiny_pair(same: bool = False, **changes: object) -> Pair:

@@ -1,31 +1,36 @@
-"""One run's own view of shared weights: `contract.Model` for any causal language model of the library."""
+"""One run's own cache over shared weights: `contract.Model` for any causal language model of the library."""
 
 import inspect
+from collections.abc import Callable
 
 import torch
-from transformers import PreTrainedModel
+from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.cache_utils import Cache
 
+from ..contract import Model
 from .buffers import BufferLayer
 from .pair import Weights
 
+#: Rotary embeddings that turn to other frequencies when a text outgrows the original context: keys in a cache, which
+#: were turned by the old ones, are wrong from there on.
+_ROPE_THAT_CHANGES = ("dynamic", "longrope")
+
 
 class CachedModel:
-    """A cache over `model`'s weights; many may share the same weights.
+    """Meets `contract.Model`. Many may share one `module`, each with its own cache.
 
-    The forward is called with explicit positions and nothing else: neither the checkpoint's generation settings nor its
+    The module is called with explicit positions and nothing else: neither the checkpoint's generation settings nor its
     logits processors ever play a part.
     """
 
-    def __init__(self, model: PreTrainedModel) -> None:
-        config = model.config.get_text_config(decoder=True)
-        self._model = model
-        self._accepts = frozenset(inspect.signature(model.forward).parameters)
+    def __init__(self, module: PreTrainedModel) -> None:
+        self._module = module
+        self._accepted = frozenset(inspect.signature(module.forward).parameters)
         self._cache = Cache(layer_class_to_replicate=BufferLayer)
         self._length = 0
-        self.vocab_size: int = model.get_output_embeddings().weight.shape[0]
-        self.context: int | None = context_of(config)
-        self.device: torch.device = model.get_input_embeddings().weight.device
+        self.vocab_size: int = module.config.get_text_config(decoder=True).vocab_size
+        self.context = context_of(module.config)
+        self.device: torch.device = module.get_input_embeddings().weight.device
 
     @property
     def length(self) -> int:
@@ -33,16 +38,16 @@ class CachedModel:
         return self._length
 
     def feed(self, ids: torch.Tensor) -> torch.Tensor:
-        """ids (n,) -> logits (n, V) in the weights' own dtype; row i predicts the token after ids[i]."""
+        """ids (n,) -> logits (n, V); row i predicts the token after ids[i]."""
         return self._forward(ids, logits_to_keep=0)
 
     def prefill(self, ids: torch.Tensor) -> None:
-        """Read ids (n,) without the logits, which cost much on a long prompt."""
+        """Read ids (n,) with logits for no more than the last, since they cost much on a long prompt."""
         self._forward(ids, logits_to_keep=1)
 
     def rewind(self, length: int) -> None:
-        """Be at `length` tokens; the tokens after it are forgotten."""
-        assert 0 <= length <= self._length, f"rewind to {length} of {self._length} tokens"
+        """Be at `length` tokens; those after it are forgotten."""
+        assert 0 <= length <= self._length, (length, self._length)
         self._length = length
         for layer in self._cache.layers:
             layer.rewind(length)
@@ -50,33 +55,46 @@ class CachedModel:
     @torch.inference_mode()
     def _forward(self, ids: torch.Tensor, logits_to_keep: int) -> torch.Tensor:
         positions = torch.arange(self._length, self._length + len(ids), device=self.device)
-        wanted = {"position_ids": positions[None], "logits_to_keep": logits_to_keep}
-        logits = self._model(
+        optional = {"position_ids": positions[None], "logits_to_keep": logits_to_keep}
+        output = self._module(
             input_ids=ids[None],
             cache=self._cache,
             use_cache=True,
             return_dict=True,
-            **{name: value for name, value in wanted.items() if name in self._accepts},
-        ).logits
+            **{name: value for name, value in optional.items() if name in self._accepted},
+        )
         self._length += len(ids)
-        return logits[0]
+        return output.logits[0]
 
 
-def context_of(config: object) -> int | None:
-    """The most tokens that the model can hold, as far as its configuration tells."""
-    return getattr(config, "max_position_embeddings", None)
+def context_of(config: PreTrainedConfig) -> int | None:
+    """The most tokens that a cache may hold; None where the configuration does not tell."""
+    config = config.get_text_config(decoder=True)
+    limits = [getattr(config, "max_position_embeddings", None), getattr(config, "max_seq_len", None)]
+    ropes = getattr(config, "rope_parameters", None) or {}
+    for rope in (ropes, *(nested for nested in ropes.values() if isinstance(nested, dict))):
+        if rope.get("rope_type") in _ROPE_THAT_CHANGES:
+            limits.append(rope.get("original_max_position_embeddings"))
+    return min((limit for limit in limits if isinstance(limit, int) and limit > 0), default=None)
 
 
-def weights_of(model: PreTrainedModel, title: str, path: str) -> Weights:
-    """A loaded model as what a `Pair` is made of."""
-    sizes = [(p.numel(), p.numel() * p.element_size()) for p in model.parameters()]
+def declared_ends(module: PreTrainedModel) -> frozenset[int]:
+    """The ids that a checkpoint declares to end a text, in either of the two places where it may."""
+    declared = [module.config.get_text_config(decoder=True).eos_token_id, module.generation_config.eos_token_id]
+    ids = (i for ends in declared for i in (ends if isinstance(ends, list) else [ends]))
+    return frozenset(i for i in ids if i is not None)
+
+
+def weights_of(module: PreTrainedModel, title: str, path: str, open_model: Callable[[], Model]) -> Weights:
+    """A module as what a `Pair` is made of; `open_model` makes a run of it."""
+    sizes = [(p.numel(), p.element_size()) for p in module.parameters()]
     return Weights(
         title=title,
         path=path,
         parameters=sum(count for count, _ in sizes),
-        bytes=sum(size for _, size in sizes),
-        dtype=model.dtype,
-        device=model.device,
-        context=context_of(model.config.get_text_config(decoder=True)),
-        open=lambda: CachedModel(model),
+        bytes=sum(count * size for count, size in sizes),
+        dtype=module.dtype,
+        device=module.device,
+        context=context_of(module.config),
+        open=open_model,
     )

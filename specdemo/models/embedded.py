@@ -14,6 +14,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from .errors import LoadError
 from .wheel import GGUF_SHA256, gguf_file
 
+#: Our own draft, which comes with the program. It uses the target's tokenizer.
+DRAFT_FOLDER = Path(__file__).parents[2] / "assets" / "draft"
+
 _FORMAT = 1  # of the converted folder: a new number makes everyone convert again
 _NAME = f"smollm2-135m-instruct-{GGUF_SHA256[:8]}-{_FORMAT}"
 _PARTIAL = "partial-"

@@ -1,34 +1,109 @@
 """From the names of two models to a loaded pair."""
 
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import PreTrainedTokenizerBase
 
-from .cached import weights_of
-from .catalogue import EMBEDDED, PairSpec
-from .embedded import target_folder
-from .folder import cache_folder
-from .pair import Pair, Weights
+from .catalogue import PairSpec
+from .checkpoint import Checkpoint, load_checkpoint
+from .device import choose_device, choose_dtype
+from .errors import LoadError
+from .failures import as_load_error
+from .memory import free_bytes, gigabytes, weights_bytes
+from .pair import Pair
 from .progress import Progress
+from .quiet import quiet
+from .scribe import Scribe
+from .sources import Source, locate
+from .vocabulary import disagreement
 
 
 def load(spec: PairSpec, device: str, dtype: str, progress: Progress) -> Pair:
     """See `models.load_pair`."""
-    progress(0.0, "Loading the target …")
-    target = _load(spec.target, device, dtype)
-    progress(0.6, "Loading the draft …")
-    draft = _load(spec.draft, device, dtype)
-    tokenizer = AutoTokenizer.from_pretrained(_folder(spec.target))
+    place = choose_device(device)
+    numbers, why = choose_dtype(dtype, place)
+    with quiet():
+        # 1. Find both, and refuse what can be refused before gigabytes are moved.
+        target, draft = _locate(spec, progress)
+        tokenizer = _shared_tokenizer(target, draft)
+        _refuse_what_cannot_run([target] if target == draft else [target, draft], numbers, place)
+        # 2. Load; a model that plays both parts is loaded once, and each part has caches of its own.
+        loaded = _load(target, numbers, place, _within(progress, 0.1, 0.6 if target != draft else 1.0))
+        other = loaded if target == draft else _load(draft, numbers, place, _within(progress, 0.6, 1.0))
     progress(1.0, "Ready.")
-    stop = frozenset(i for i in (tokenizer.eos_token_id,) if i is not None)
-    return Pair(spec.name, spec.title, target, draft, tokenizer, stop)
+    ends = _stop_ids(tokenizer, loaded)
+    notes = (f"Numbers: {why}", *_notes(loaded, other))
+    return Pair(spec.name, spec.title, loaded.weights, other.weights, tokenizer, ends, notes)
 
 
-def _folder(name):
-    return target_folder(cache_folder(), lambda sentence: None) if name == EMBEDDED else name
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    """Whatever goes wrong inside becomes one sentence about the model `name`."""
+    try:
+        yield
+    except Exception as error:
+        raise as_load_error(error, name) from error
 
 
-def _load(name: str, device: str, dtype: str) -> Weights:
-    model = AutoModelForCausalLM.from_pretrained(_folder(name), dtype=torch.float32)
-    return weights_of(model.eval(), Path(name).name, name)
+def _locate(spec: PairSpec, progress: Progress) -> tuple[Source, Source]:
+    with _explained(spec.target):
+        target = locate(spec.target, "target", progress)
+    with _explained(spec.draft):
+        return target, locate(spec.draft, "draft", progress)
+
+
+def _shared_tokenizer(target: Source, draft: Source) -> PreTrainedTokenizerBase:
+    with _explained(target.name):
+        tokenizer = target.read_tokenizer()
+    if draft.tokenizer == target.tokenizer:
+        return tokenizer
+    with _explained(draft.name):
+        reason = disagreement(tokenizer, draft.read_tokenizer())
+    if reason:
+        raise LoadError(f"{target.name} and {draft.name} do not share a tokenizer: {reason}.")
+    return tokenizer
+
+
+def _refuse_what_cannot_run(sources: list[Source], dtype: torch.dtype, device: torch.device) -> None:
+    need = 0
+    for source in sources:
+        with _explained(source.name):
+            config = source.read_config()
+            if config.is_encoder_decoder:
+                raise LoadError(f"{source.name} is an encoder-decoder; both models of a pair must be decoders alone.")
+            if not isinstance(getattr(config.get_text_config(decoder=True), "vocab_size", None), int):
+                raise LoadError(f"The configuration of {source.name} gives no vocabulary (vocab_size).")
+            need += weights_bytes(config, dtype)
+    free = free_bytes(device)
+    if free is not None and need > free:
+        names = " and ".join(source.name for source in sources)
+        raise LoadError(
+            f"Out of memory: {names} need {gigabytes(need)} in {str(dtype).removeprefix('torch.')}, and"
+            f" {gigabytes(free)} are free on {device.type}; choose a smaller pair."
+        )
+
+
+def _load(source: Source, dtype: torch.dtype, device: torch.device, progress: Progress) -> Checkpoint:
+    with _explained(source.name):
+        return load_checkpoint(source, dtype, device, progress)
+
+
+def _within(progress: Progress, start: float, end: float) -> Progress:
+    """A progress whose 0 to 1 is a stretch of the whole."""
+    return lambda fraction, sentence: progress(start + (end - start) * fraction, sentence)
+
+
+def _stop_ids(tokenizer: PreTrainedTokenizerBase, target: Checkpoint) -> frozenset[int]:
+    """What ends a text: what the target and its tokenizer declare, and what ends a turn of its chat."""
+    return target.ends | {i for i in (tokenizer.eos_token_id, Scribe(tokenizer).turn_end()) if i is not None}
+
+
+def _notes(target: Checkpoint, draft: Checkpoint) -> Iterator[str]:
+    yield f"The target runs on {target.forward}."
+    yield f"The draft runs on {draft.forward}."
+    if target is draft:
+        yield "Target and draft are one model: every draft is accepted, up to rounding, and nothing is gained."
+    elif draft.weights.parameters >= target.weights.parameters:
+        yield "The draft is not smaller than the target, so speculation cannot pay."

@@ -1,0 +1,93 @@
+"""Can a model do what a round asks of it? Found out by doing it, never by a list of names."""
+
+from collections.abc import Callable
+
+import torch
+
+from ..contract import Model
+from .errors import LoadError
+
+_TOKENS = 14
+_KEPT = 8  # of them, before the wrong ones
+_WRONG = 5
+
+# The distance between two ways to the same logits, in units of the logits' own spread. In float32 honest rounding is
+# near 1e-6. With 8 bits of mantissa a pass over one token and a pass over five round apart by a hundredth or two of the
+# spread; a model that forgot to forget is off by tenths.
+_TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-4}
+_LOW_PRECISION = 0.1
+
+
+def check_model(open_model: Callable[[], Model], dtype: torch.dtype, name: str) -> None:
+    """Feed, roll back, feed again, and compare with a model that never went astray. Raises LoadError with the reason."""
+    try:
+        reason = _fault(open_model, _TOLERANCE.get(dtype, _LOW_PRECISION))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RuntimeError, NotImplementedError) as error:
+        if is_out_of_memory(error):
+            raise
+        raise LoadError(
+            f"{name} cannot take part: it did not run over a cache of keys and values, the only kind that can be rolled"
+            f" back (its layers may keep a state of another kind, as state-space and linear-attention models do);"
+            f" the error was {type(error).__name__}: {_first_line(error)}."
+        ) from error
+    if reason:
+        raise LoadError(f"{name} cannot take part: {reason}.")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or ["no words"])[0][:120].rstrip(".")
+
+
+def _fault(open_model: Callable[[], Model], tolerance: float) -> str | None:
+    """What the model does wrong; None if nothing."""
+    model = open_model()
+    generator = torch.Generator().manual_seed(0)
+    ids, wrong = (
+        torch.randint(model.vocab_size, (n,), generator=generator).to(model.device) for n in (_TOKENS, _WRONG)
+    )
+    fresh = model.feed(ids)
+    if fresh.shape != (_TOKENS, model.vocab_size):
+        return (
+            f"its logits for {_TOKENS} tokens have the shape {tuple(fresh.shape)}, not one of {model.vocab_size} each"
+        )
+    if not fresh.isfinite().any(dim=-1).all() or fresh.isnan().any():
+        return "its logits are not numbers, so its weights are broken or do not fit the dtype"
+    if _distance(_after_last_changed(open_model(), ids), fresh[:-1]) > tolerance:
+        return "a token changes what comes before it, so it is not a causal language model"
+    if _distance(_after_going_astray(open_model(), ids, wrong), fresh) > tolerance:
+        return (
+            "its cache cannot be rolled back; after a rejected token it would go on as if it had been kept (state-space"
+            " and linear-attention layers are like that)"
+        )
+    return None
+
+
+def _after_last_changed(model: Model, ids: torch.Tensor) -> torch.Tensor:
+    """The logits of all rows but the last, after the last token was changed."""
+    last = (ids[-1:] + 1) % model.vocab_size
+    return model.feed(torch.cat([ids[:-1], last]))[:-1]
+
+
+def _after_going_astray(model: Model, ids: torch.Tensor, wrong: torch.Tensor) -> torch.Tensor:
+    """The logits of all rows, read in pieces and with wrong tokens that were taken back in between."""
+    rows = [model.feed(ids[:_KEPT])]
+    for taken_back in (_WRONG, 1):
+        model.feed(wrong[:taken_back])
+        model.rewind(_KEPT)
+    rows.append(model.feed(ids[_KEPT : _KEPT + 1]))
+    model.feed(wrong)
+    model.rewind(_KEPT + 1)
+    rows.append(model.feed(ids[_KEPT + 1 :]))
+    return torch.cat(rows)
+
+
+def _distance(one: torch.Tensor, other: torch.Tensor) -> float:
+    """Root mean square of the difference, in units of the spread of `other` within a row."""
+    one, other = one.float(), other.float()
+    one, other = (x.masked_fill(~x.isfinite(), 0) for x in (one, other))
+    spread = (other - other.mean(dim=-1, keepdim=True)).pow(2).mean().sqrt()
+    return float((one - other).pow(2).mean().sqrt() / spread.clamp(min=torch.finfo(torch.float32).tiny))

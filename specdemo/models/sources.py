@@ -1,0 +1,87 @@
+"""Where a model comes from: the embedded one, a folder or a GGUF file of this machine, or the hub."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedTokenizerBase
+
+from .catalogue import EMBEDDED
+from .embedded import DRAFT_FOLDER, target_folder
+from .errors import LoadError
+from .folder import cache_folder
+from .hub import fetch_card, fetch_weights
+from .progress import Progress
+
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Files of one model. The weights of a hub model need not be here yet.
+
+    gguf       the name of a GGUF file in `folder`, where the model is one
+    hub        the hub id, where it is of the hub
+    tokenizer  the folder of its tokenizer
+    """
+
+    title: str
+    name: str
+    folder: Path
+    tokenizer: Path
+    gguf: str | None = None
+    hub: str | None = None
+
+    def read_config(self) -> PreTrainedConfig:
+        return AutoConfig.from_pretrained(self.folder, **self._how())
+
+    def read_tokenizer(self) -> PreTrainedTokenizerBase:
+        return AutoTokenizer.from_pretrained(self.tokenizer, **self._how())
+
+    def weights(self, progress: Progress) -> Path:
+        """The folder of the weights, fetched now if they are of the hub and not here."""
+        return fetch_weights(self.hub, self.folder, progress) if self.hub else self.folder
+
+    def _how(self) -> dict[str, object]:
+        # None would make the library ask on the terminal whether to run a stranger's code.
+        how: dict[str, object] = {"trust_remote_code": False, "local_files_only": True}
+        return how | ({"gguf_file": self.gguf} if self.gguf else {})
+
+
+def locate(name: str, role: str, progress: Progress) -> Source:
+    """The source that a person means by `name`; `role` is "target" or "draft". Raises LoadError and the hub's errors."""
+    if name == EMBEDDED:
+        return _embedded(role, progress)
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return _local(name, path)
+    if path.suffix == ".gguf" and path.is_file():
+        return Source(path.stem, name, path.parent, path.parent, gguf=path.name)
+    if not _HUB_ID.fullmatch(name):
+        raise LoadError(f"{name!r} is neither a folder on this machine nor the id of a model on the hub.")
+    progress(0.0, f"Asking the hub for {name} …")
+    folder = fetch_card(name)
+    return Source(name.rpartition("/")[2], name, folder, folder, hub=name)
+
+
+def _embedded(role: str, progress: Progress) -> Source:
+    home = target_folder(cache_folder(), lambda sentence: progress(0.0, sentence))
+    if role == "target":
+        return Source("SmolLM2-135M-Instruct", EMBEDDED, home, home)
+    if not (DRAFT_FOLDER / "config.json").exists():
+        return Source("SmolLM2-135M-Instruct", EMBEDDED, home, home)
+    return Source("our distilled draft", EMBEDDED, DRAFT_FOLDER, home)
+
+
+def _local(name: str, folder: Path) -> Source:
+    title = folder.resolve().name
+    files = sorted(folder.glob("*.gguf"))
+    if (folder / "config.json").exists():
+        return Source(title, name, folder, folder)
+    if not files:
+        raise LoadError(f"The folder {folder} holds no model: it has neither a config.json nor a .gguf file.")
+    if len(files) > 1:
+        raise LoadError(
+            f"The folder {folder} holds {len(files)} .gguf files; name the one to load, such as {files[0]}."
+        )
+    return Source(title, name, folder, folder, gguf=files[0].name)
