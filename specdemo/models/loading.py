@@ -43,6 +43,8 @@ def _explained(name: str) -> Iterator[None]:
     """Whatever goes wrong inside becomes one sentence about the model `name`."""
     try:
         yield
+    except AssertionError:
+        raise  # our own mistake is no news about the model
     except Exception as error:
         raise as_load_error(error, name) from error
 

@@ -19,7 +19,7 @@ _LOW_PRECISION = 0.1
 
 
 def check_model(open_model: Callable[[], Model], dtype: torch.dtype, name: str) -> None:
-    """Feed, roll back, feed again, and compare with a model that never went astray. Raises LoadError with the reason."""
+    """Feed, roll back, feed again, and compare with one that never went astray. Raises LoadError with the reason."""
     try:
         reason = _fault(open_model, _TOLERANCE.get(dtype, _LOW_PRECISION))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RuntimeError, NotImplementedError) as error:

@@ -49,7 +49,7 @@ class Source:
 
 
 def locate(name: str, role: str, progress: Progress) -> Source:
-    """The source that a person means by `name`; `role` is "target" or "draft". Raises LoadError and the hub's errors."""
+    """The source that `name` means; `role` is "target" or "draft". Raises LoadError and the hub library's errors."""
     if name == EMBEDDED:
         return _embedded(role, progress)
     path = Path(name).expanduser()

