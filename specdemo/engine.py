@@ -94,12 +94,14 @@ class _Run:
         if index == 0:
             self._prefill(committed)
             laps.mark("prefill")
-        # 1. Draft: up to K tokens, each drawn from its q.
+        # 1. Draft: up to K tokens, each drawn from its q. The target forgets what was refused before, so that a drafter
+        # that looks at it sees only what stands.
+        target.rewind(len(committed) - 1)
         drafts, q = self._propose(committed, k)
         k = len(drafts)
         laps.mark("draft")
         # 2. Verify: one pass of the target over the last committed token and the drafts gives p at K + 1 positions.
-        target.rewind(len(committed) - 1)
+        target.rewind(len(committed) - 1)  # where one model plays both parts, it has drafted in between
         readable = drafts.clamp(max=target.vocab_size - 1)  # an id that the target lacks has p = 0, so any will do
         logits = target.feed(torch.cat([self._ids(committed[-1:]), readable]))
         laps.mark("verify")
