@@ -1,0 +1,149 @@
+// A lane: a pane of tokens that can be walked, and that stays at its end while the reader lets it.
+
+import { spell } from "./text.js";
+
+const NEAR_END = 32; // pixels
+
+export class Lane {
+  /** `onPick({lane, round, event})` is called when the reader picks a token. */
+  constructor(section, name, words, outcomes, onPick) {
+    this.name = name;
+    this.pane = section.querySelector(".sd-pane");
+    this.end = section.querySelector(".sd-end");
+    this.labels = Object.fromEntries(outcomes.map((o) => [o.name, o.label]));
+    this.words = words;
+    this.stuck = true;
+    this.picked = null;
+    this.pane.addEventListener("click", (click) => {
+      const token = click.target.closest(".sd-tok");
+      if (token) onPick(this.address(token));
+    });
+    this.pane.addEventListener("scroll", () => {
+      this.stuck = this.pane.scrollHeight - this.pane.scrollTop - this.pane.clientHeight < NEAR_END;
+    });
+    this.pane.addEventListener("keydown", (press) => {
+      const target = this.step(press);
+      if (!target) return;
+      press.preventDefault();
+      onPick(this.address(target));
+    });
+    this.pane.addEventListener("focus", () => {
+      if (!this.picked && this.pane.matches(":focus-visible")) {
+        const first = this.tokens()[0];
+        if (first) onPick(this.address(first));
+      }
+    });
+  }
+
+  clear() {
+    this.pane.replaceChildren();
+    this.pane.removeAttribute("aria-activedescendant");
+    this.picked = null;
+    this.stuck = true;
+  }
+
+  add(rounds) {
+    if (!rounds.length) return;
+    const fresh = document.createDocumentFragment();
+    for (const round of rounds) fresh.append(this.group(round));
+    this.pane.append(fresh);
+    this.keepEnd();
+  }
+
+  keepEnd() {
+    if (this.stuck) this.pane.scrollTop = this.pane.scrollHeight;
+  }
+
+  /** What an unfinished last character came to. */
+  finish(tail) {
+    const last = [...this.pane.querySelectorAll(".sd-tok:not(.sd-lost)")].at(-1);
+    if (last) spell(last, tail);
+  }
+
+  group(round) {
+    const group = document.createElement("span");
+    group.className = "sd-round";
+    group.setAttribute("role", "group");
+    group.dataset.round = round.index;
+    round.events.forEach((event, place) => group.append(this.token(round, event, place)));
+    return group;
+  }
+
+  token(round, event, place) {
+    const token = document.createElement("span");
+    const lost = event.outcome === "rejected" || event.outcome === "discarded";
+    token.className = `sd-tok sd-${event.outcome}${lost ? " sd-lost" : ""}${event.text ? "" : " sd-part"}`;
+    token.id = `sd-${this.name}-${round.index}-${place}`;
+    token.setAttribute("role", "option");
+    token.setAttribute("aria-selected", "false");
+    token.dataset.event = place;
+    token.title = this.labels[event.outcome];
+    spell(token, event.text, { flat: lost });
+    return token;
+  }
+
+  /** Tokens that can be walked to, in the order of time. */
+  tokens() {
+    const all = [...this.pane.querySelectorAll(".sd-tok")];
+    return this.pane.closest(".sd").classList.contains("sd-hide-lost")
+      ? all.filter((token) => !token.classList.contains("sd-lost"))
+      : all;
+  }
+
+  address(token) {
+    return { lane: this.name, round: +token.parentNode.dataset.round, event: +token.dataset.event };
+  }
+
+  element({ round, event }) {
+    return this.pane.querySelector(`#sd-${this.name}-${round}-${event}`);
+  }
+
+  /** Where a key leads: left and right by token, up and down by round, Home and End. */
+  step(press) {
+    if (press.ctrlKey || press.metaKey || press.altKey) return null;
+    const tokens = this.tokens();
+    if (!tokens.length) return null;
+    const here = this.picked ? tokens.indexOf(this.picked) : -1;
+    const bounded = (i) => tokens[Math.max(0, Math.min(tokens.length - 1, i))];
+    const byRound = (way) => {
+      const round = (this.picked ?? tokens[0]).parentNode;
+      const groups = [...this.pane.children];
+      const next = groups[groups.indexOf(round) + way];
+      return next ? tokens.find((token) => token.parentNode === next) : bounded(way < 0 ? 0 : tokens.length - 1);
+    };
+    switch (press.key) {
+      case "ArrowRight":
+        return bounded(here + 1);
+      case "ArrowLeft":
+        return bounded(here < 0 ? 0 : here - 1);
+      case "ArrowDown":
+        return byRound(1);
+      case "ArrowUp":
+        return byRound(-1);
+      case "Home":
+        return tokens[0];
+      case "End":
+        return tokens.at(-1);
+      default:
+        return null;
+    }
+  }
+
+  /** Mark the picked token, or none; the pane scrolls to it, the page does not. */
+  show(address) {
+    this.picked?.setAttribute("aria-selected", "false");
+    this.picked = address?.lane === this.name ? this.element(address) : null;
+    if (!this.picked) {
+      this.pane.removeAttribute("aria-activedescendant");
+      return;
+    }
+    this.picked.setAttribute("aria-selected", "true");
+    this.pane.setAttribute("aria-activedescendant", this.picked.id);
+    const pane = this.pane.getBoundingClientRect();
+    const token = this.picked.getBoundingClientRect();
+    const above = token.top - pane.top - 8;
+    const below = token.bottom - pane.bottom + 8;
+    if (above < 0) this.pane.scrollTop += above;
+    else if (below > 0) this.pane.scrollTop += below;
+  }
+}

@@ -1,0 +1,178 @@
+// The stage: takes the deltas and hands each part what is new to it.
+
+import { draw, plotly } from "./figures.js";
+import { Inspector } from "./inspector.js";
+import { keyboard } from "./keyboard.js";
+import { Lane } from "./lane.js";
+import { LANES, Log } from "./log.js";
+import { legend } from "./legend.js";
+import { save } from "./save.js";
+import { Say } from "./say.js";
+import { Scoreboard } from "./scoreboard.js";
+import { Strip } from "./strip.js";
+import { themeButton } from "./theme.js";
+
+const SILENCE_MS = 4000;
+const POLL_MS = 700;
+
+class Stage {
+  constructor({ element, props, server, watch }) {
+    const { words, outcomes } = props;
+    this.root = element.querySelector(".sd");
+    this.server = server;
+    this.words = words;
+    this.log = new Log(outcomes);
+    this.say = new Say(this.root.querySelector(".sd-say"), words);
+    const pick = (address) => this.pick(address, true);
+    this.lanes = Object.fromEntries(
+      LANES.map((name) => {
+        const section = this.root.querySelector(`.sd-lane[data-lane=${name}]`);
+        return [name, new Lane(section, name, words, outcomes, pick)];
+      }),
+    );
+    this.scoreboard = new Scoreboard(this.root.querySelector(".sd-scores"), words);
+    this.strip = new Strip(this.root.querySelector(".sd-rounds"), words, pick);
+    this.inspector = new Inspector(this.root.querySelector(".sd-inspector"), this.log, {
+      words,
+      outcomes,
+      plotlyConfig: props.plotly,
+      ask: (question) => server.inspect(question),
+    });
+    legend(this.root.querySelector(".sd-legend"), outcomes);
+    this.download = this.root.querySelector(".sd-download");
+    this.download.addEventListener("click", () => save(server, this.log));
+    this.root.querySelector(".sd-refused-toggle").addEventListener("change", (change) => {
+      this.root.classList.toggle("sd-hide-lost", !change.target.checked);
+      for (const lane of Object.values(this.lanes)) lane.keepEnd();
+    });
+    this.chosen = false; // whether the reader has picked a token of this run
+    this.heard = performance.now();
+    themeButton();
+    keyboard({
+      onRun: () => this.sent(),
+      onStop: () => this.stop(),
+    });
+    watch("value", () => this.hear(props.value));
+    this.hear(props.value);
+    setInterval(() => this.checkUp(), SILENCE_MS / 2);
+    this.follow();
+    (window.requestIdleCallback ?? setTimeout)(() => plotly());
+  }
+
+  hear(value) {
+    if (!value) return;
+    this.take(JSON.parse(value));
+  }
+
+  take(delta) {
+    this.heard = performance.now();
+    if (this.halted !== undefined && delta.run === this.halted && !delta.final) {
+      // A stopped run has said its last word to this page when `halt` answered.
+    }
+    if (!delta.run) {
+      if (delta.phase) this.refused(delta.phase);
+      return;
+    }
+    const news = this.log.take(delta);
+    if (news.started) this.clear();
+    if (news.gap) {
+      this.resync();
+      return;
+    }
+    for (const [name, lane] of Object.entries(this.lanes)) {
+      lane.add(news.rounds[name]);
+      if (news.tails[name]) lane.finish(news.tails[name]);
+      const end = this.log.phase[name];
+      lane.end.textContent = end ? this.words[`end_${end}`] : "";
+    }
+    this.strip.add(news.rounds.spec);
+    if (delta.stats) this.scoreboard.show(delta.stats);
+    if (delta.head) {
+      this.say.models(delta.head.pair);
+      this.root.style.setProperty("--sd-k", Math.max(1, delta.head.k));
+    }
+    this.say.phase(this.log.phase);
+    this.running(!this.log.final);
+    this.download.disabled = !(this.log.final && this.log.rounds.spec.length);
+    if (this.log.final && !this.chosen && this.log.pick) {
+      const [round, event] = this.log.pick;
+      this.pick({ lane: "spec", round, event }, false);
+    }
+  }
+
+  clear() {
+    for (const lane of Object.values(this.lanes)) lane.clear();
+    this.strip.clear();
+    this.scoreboard.show(null);
+    this.pick(null, false);
+    this.chosen = false;
+  }
+
+  refused(phase) {
+    this.say.phase(phase);
+    this.running(false);
+  }
+
+  running(is) {
+    document.body.classList.toggle("sd-running", is);
+    this.root.dataset.state = is ? "running" : "idle";
+  }
+
+  sent() {
+    this.say.phase({ name: "sent" });
+    this.running(true);
+    this.heard = performance.now();
+  }
+
+  async stop() {
+    if (this.log.final) {
+      this.say.phase({ name: "stopped" });
+      this.running(false);
+      return;
+    }
+    const rest = await this.server.halt(this.log.since).catch(() => null);
+    if (rest) this.take(rest);
+  }
+
+  async resync() {
+    try {
+      const rest = await this.server.resync(this.log.since);
+      if (rest) this.take(rest);
+    } catch {
+      this.refused({ name: "lost" });
+    }
+  }
+
+  /** When a run has been silent for long: is the server still there, and did we miss anything? */
+  checkUp() {
+    if (this.root.dataset.state !== "running" || performance.now() - this.heard < SILENCE_MS) return;
+    this.resync();
+  }
+
+  /** How the models come along, until they are there. */
+  async follow() {
+    try {
+      const status = await this.server.status({});
+      if (status.state === "ready" && (!this.log.head || this.log.head.recorded)) this.say.models(status.pair);
+      if (status.state === "loading") {
+        this.say.pair.textContent = status.sentence;
+        this.say.progress(status.fraction);
+        setTimeout(() => this.follow(), POLL_MS);
+      } else if (this.log.final) this.say.progress(null);
+    } catch {
+      setTimeout(() => this.follow(), 4 * POLL_MS);
+    }
+  }
+
+  pick(address, chosen) {
+    this.chosen = this.chosen || (chosen && address !== null);
+    this.address = address;
+    for (const lane of Object.values(this.lanes)) lane.show(address);
+    this.strip.show(address);
+    this.inspector.show(address);
+  }
+}
+
+export function mount(parts) {
+  return new Stage(parts);
+}

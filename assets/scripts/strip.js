@@ -1,0 +1,51 @@
+// The rounds as small columns: a cell a token, what became of each.
+
+export class Strip {
+  constructor(root, words, onPick) {
+    this.box = root.querySelector(".sd-strip");
+    this.words = words;
+    this.box.addEventListener("click", (click) => {
+      const cell = click.target.closest("i");
+      const column = click.target.closest(".sd-column");
+      if (!column) return;
+      const event = cell ? +cell.dataset.event : column.childElementCount - 1;
+      onPick({ lane: "spec", round: +column.dataset.round, event });
+    });
+  }
+
+  clear() {
+    this.box.replaceChildren();
+  }
+
+  add(rounds) {
+    if (!rounds.length) return;
+    const atEnd = this.box.scrollWidth - this.box.scrollLeft - this.box.clientWidth < 32;
+    this.box.append(...rounds.map((round) => this.column(round)));
+    if (atEnd) this.box.scrollLeft = this.box.scrollWidth;
+  }
+
+  column(round) {
+    const column = document.createElement("span");
+    column.className = "sd-column";
+    column.dataset.round = round.index;
+    column.title = `${this.words.round.replace("{round}", round.index + 1)}`;
+    round.events.forEach((event, place) => {
+      const cell = document.createElement("i");
+      cell.className = `sd-cell sd-${event.outcome}`;
+      cell.dataset.event = place;
+      column.append(cell);
+    });
+    return column;
+  }
+
+  show(address) {
+    this.box.querySelector(".sd-picked")?.classList.remove("sd-picked");
+    if (address?.lane !== "spec") return;
+    const column = this.box.children[address.round];
+    if (!column) return;
+    column.classList.add("sd-picked");
+    const left = column.offsetLeft - this.box.offsetLeft;
+    if (left < this.box.scrollLeft || left > this.box.scrollLeft + this.box.clientWidth - 24)
+      this.box.scrollLeft = left - this.box.clientWidth / 2;
+  }
+}

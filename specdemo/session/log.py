@@ -1,0 +1,125 @@
+"""What is known of a run, so far or for good: what the page is told, what is drawn and what is saved comes from here."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from ..metrics import measure, speedup, why_slower
+from ..records import Round, RunStats, SamplingParams, Trace, is_whole
+from ..view.deltas import head, instructive, round_row, stats_row
+
+Lane = Literal["spec", "plain"]
+LANES: tuple[Lane, ...] = ("spec", "plain")
+
+_FINAL = ("done", "stopped", "failed", "recorded")
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What is going on; the page has a sentence for each name, with the values filled in.
+
+    loading   fraction, sentence     the models come
+    waiting   ahead                  other runs come first
+    prompt    tokens                 both lanes read the prompt
+    running
+    done      spec, plain            why each lane ended: stop, cap or context
+    stopped
+    failed    sentence
+    recorded
+    """
+
+    name: str
+    values: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def final(self) -> bool:
+        return self.name in _FINAL
+
+
+class Log:
+    """The rounds of both lanes, spelled, with what was asked for."""
+
+    def __init__(
+        self, run_id: str, *, prompt: str, params: SamplingParams, k: int, chat: bool | None, phase: Phase
+    ) -> None:
+        self.run_id, self.phase = run_id, phase
+        self.prompt, self.params, self.k, self.chat = prompt, params, k, chat
+        self.pair: Mapping[str, object] = {}
+        self.prompt_ids: Sequence[int] = ()
+        self.rounds: dict[Lane, list[Round]] = {lane: [] for lane in LANES}
+        self.tails: dict[Lane, str] = {}
+
+    @classmethod
+    def of(cls, run_id: str, trace: Trace) -> "Log":
+        """A run that was recorded."""
+        log = cls(run_id, prompt=trace.prompt, params=trace.params, k=trace.k, chat=None, phase=Phase("recorded"))
+        log.pair, log.prompt_ids = trace.pair, trace.prompt_ids
+        log.rounds = {"spec": list(trace.rounds), "plain": list(trace.baseline)}
+        return log
+
+    def look(self) -> "Log":
+        return self
+
+    def trace(self) -> Trace:
+        """All of it as data that can be saved."""
+        return Trace(
+            pair=dict(self.pair),
+            params=self.params,
+            k=self.k,
+            prompt=self.prompt,
+            prompt_ids=tuple(self.prompt_ids),
+            rounds=tuple(self.rounds["spec"]),
+            baseline=tuple(self.rounds["plain"]),
+        )
+
+    def finish_text(self, lane: Lane, remnant: str) -> None:
+        """Give what an unfinished last character decodes to, to the lane's last emitted token."""
+        if not remnant or not self.rounds[lane]:
+            return
+        self.tails[lane] = remnant
+        last = self.rounds[lane][-1]
+        place = max(i for i, event in enumerate(last.events) if event.outcome.emitted)
+        whole = replace(last.events[place], text=last.events[place].text + remnant)
+        self.rounds[lane][-1] = replace(last, events=(*last.events[:place], whole, *last.events[place + 1 :]))
+
+    def why_ended(self, lane: Lane, stop_ids: Collection[int]) -> str:
+        """stop: a stop token; cap: as long as was asked for; context: no room left."""
+        emitted = [event.token_id for round_ in self.rounds[lane] for event in round_.emitted]
+        if emitted and emitted[-1] in stop_ids:
+            return "stop"
+        return "cap" if len(emitted) >= self.params.max_new_tokens else "context"
+
+    def round(self, lane: object, index: object) -> Round | None:
+        """A round by its address, which may be anything; None where there is none."""
+        rounds = self.rounds.get(lane, []) if isinstance(lane, str) else []
+        return rounds[index] if is_whole(index) and 0 <= index < len(rounds) else None
+
+    def delta(self, since: Mapping[Lane, int], *, with_head: bool, with_stats: bool) -> dict[str, object]:
+        """What the page lacks if it has `since` rounds of each lane."""
+        delta: dict[str, object] = {"run": self.run_id, "phase": {"name": self.phase.name, **self.phase.values}}
+        if with_head:
+            recorded = self.phase.name == "recorded"
+            delta["head"] = head(self.prompt, self.params, self.k, self.pair, chat=self.chat, recorded=recorded)
+        if with_stats:
+            delta["stats"] = self._stats()
+        for lane in LANES:
+            if rows := [round_row(round_) for round_ in self.rounds[lane][since[lane] :]]:
+                delta[lane] = rows
+        if self.tails:
+            delta["tail"] = dict(self.tails)
+        if self.phase.final:
+            delta["pick"] = instructive(self.rounds["spec"])
+        return delta
+
+    def snapshot(self, since: Mapping[Lane, int] | None = None) -> dict[str, object]:
+        """All of it, or all that is missing after `since`."""
+        return self.delta(since or dict.fromkeys(LANES, 0), with_head=True, with_stats=True)
+
+    def _stats(self) -> dict[str, object]:
+        spec, plain = (measure(self.rounds[lane]) for lane in LANES)
+        return {"spec": stats_row(spec), "plain": stats_row(plain), **_comparison(spec, plain)}
+
+
+def _comparison(spec: RunStats, plain: RunStats) -> dict[str, object]:
+    gain = speedup(spec, plain)
+    return {"speedup": gain and float(f"{gain:.4g}"), "why": why_slower(spec, plain)}

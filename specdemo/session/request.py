@@ -1,0 +1,116 @@
+"""What a run is asked for, checked: the page may send any JSON."""
+
+import secrets
+from dataclasses import dataclass
+
+from ..models import CATALOGUE, PairSpec
+from ..records import SamplingParams
+
+MAX_PROMPT = 20_000  # characters
+MAX_K = 16
+MAX_LENGTH = 1024
+MAX_TEMPERATURE = 5
+
+#: What stands in place of a catalogue entry's name for two models of the user's own.
+OWN = "own"
+
+_SEEDS = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One run. `params.seed` is never None, so that what was random can be run again."""
+
+    prompt: str
+    pair: PairSpec
+    chat: bool
+    k: int
+    params: SamplingParams
+
+    def __post_init__(self) -> None:
+        if not self.prompt.strip():
+            raise ValueError("The prompt is empty; write at least one word.")
+        if len(self.prompt) > MAX_PROMPT:
+            raise ValueError(f"The prompt has {len(self.prompt):,} characters; it must have at most {MAX_PROMPT:,}.")
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        prompt: object,
+        pair: object = "embedded",
+        target: object = "",
+        draft: object = "",
+        chat: object = True,
+        k: object = 4,
+        temperature: object = 1.0,
+        top_k: object = 0,
+        top_p: object = 1.0,
+        min_p: object = 0.0,
+        seed: object = None,
+        length: object = 128,
+    ) -> "Request":
+        """From the fields of the page. Raises ValueError with one sentence: the field, its value, what is legal."""
+        return cls(
+            prompt=prompt if isinstance(prompt, str) else "",
+            pair=_pair(pair, target, draft),
+            chat=bool(chat),
+            k=_whole("K", k, 0, MAX_K),
+            params=SamplingParams(
+                temperature=_number("Temperature", temperature, 0, MAX_TEMPERATURE),
+                top_k=_whole("Top-k", top_k, 0, 1_000_000),
+                top_p=_number("Top-p", top_p, 0, 1, above=True),
+                min_p=_number("Min-p", min_p, 0, 1),
+                seed=_seed(seed),
+                max_new_tokens=_whole("Length", length, 1, MAX_LENGTH),
+            ),
+        )
+
+
+def _pair(name: object, target: object, draft: object) -> PairSpec:
+    if name == OWN:
+        target, draft = (x.strip() if isinstance(x, str) else "" for x in (target, draft))
+        if not target or not draft:
+            raise ValueError(
+                "Name both models of your own pair: a hub id or a folder for the target and for the draft."
+            )
+        return PairSpec(OWN, f"{target} + {draft}", target, draft)
+    if name not in CATALOGUE:
+        raise ValueError(f"There is no pair called {name!r}; choose one of: {', '.join(CATALOGUE)}.")
+    return CATALOGUE[name]
+
+
+def _number(name: str, value: object, low: float, high: float, above: bool = False) -> float:
+    """`above`: the low end itself is out."""
+    number = _parsed(value)
+    if number is None or not low <= number <= high or (above and number == low):
+        bounds = f"above {low} and at most {high}" if above else f"from {low} to {high}"
+        raise ValueError(f"{name} is {_shown(value)}; it must be a number {bounds}.")
+    return number
+
+
+def _whole(name: str, value: object, low: int, high: int) -> int:
+    number = _parsed(value)
+    if number is None or not low <= number <= high or number != int(number):
+        raise ValueError(f"{name} is {_shown(value)}; it must be a whole number from {low:,} to {high:,}.")
+    return int(number)
+
+
+def _parsed(value: object) -> float | None:
+    """A number, or text that spells one; a bool is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _seed(value: object) -> int:
+    if value is None or value == "":
+        return secrets.randbelow(_SEEDS)
+    return _whole("Seed", value, 0, _SEEDS - 1)
+
+
+def _shown(value: object) -> str:
+    return "empty" if value is None or value == "" else repr(value)[:60]

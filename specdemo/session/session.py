@@ -1,0 +1,99 @@
+"""What the page may ask for: a method a question, each safe against whatever a browser may send."""
+
+from collections.abc import Iterator, Mapping
+from itertools import count
+
+from ..models import CATALOGUE, PairSpec
+from ..palette import THEMES
+from ..records import Trace, is_whole
+from ..trace import to_json
+from ..view.deltas import to_text
+from ..view.inspection import inspection
+from .log import LANES, Log
+from .pairs import Pairs
+from .request import Request
+from .run import Run
+from .store import Store
+from .turns import Turns
+
+RECORDED = "recorded"
+
+Question = Mapping[str, object]
+
+
+class Session:
+    """All that runs behind the page, shared by its tabs.
+
+    recorded  the run that a fresh page shows
+    pairs     None: loads by `models.load_pair`
+    """
+
+    def __init__(self, recorded: Trace | None = None, pairs: Pairs | None = None) -> None:
+        self.turns = Turns()
+        self.pairs = pairs or Pairs(self.turns)
+        self._runs = Store()
+        self._refusals = count(1)
+        if recorded is not None:
+            self._runs.pin(RECORDED, Log.of(RECORDED, recorded))
+
+    def preload(self, spec: PairSpec = CATALOGUE["embedded"]) -> None:
+        """Begin to load a pair in the background."""
+        self.pairs.get(spec)
+
+    def first_paint(self) -> str:
+        """The delta that a fresh page starts with: the recorded run, or nothing."""
+        recorded = self._runs.get(RECORDED)
+        return to_text(recorded.look().snapshot()) if recorded else "{}"
+
+    def run(self, **fields: object) -> Iterator[str]:
+        """Deltas of a new run; for a request that cannot be met one delta that says why. Fields as in `Request.of`."""
+        try:
+            request = Request.of(**fields)
+        except ValueError as error:
+            sentence = str(error)[:1].upper() + str(error)[1:]
+            # Numbered, because the page takes no notice of the same text twice.
+            yield to_text({"phase": {"name": "failed", "sentence": sentence}, "refusal": next(self._refusals)})
+            return
+        run = Run(request, self.pairs, self.turns)
+        self._runs.put(run.id, run)
+        yield from run.deltas()
+
+    def stop(self, question: Question) -> dict[str, object] | None:
+        """End a run; what the page lacks of it."""
+        run = self._runs.get(question.get("run"))
+        if isinstance(run, Run):
+            run.stop()
+        return self.resync(question)
+
+    def resync(self, question: Question) -> dict[str, object] | None:
+        """What the page lacks of a run if it has so many rounds of each lane; None for a run that is forgotten."""
+        run = self._runs.get(question.get("run"))
+        if run is None:
+            return None
+        since = {lane: n if is_whole(n := question.get(lane)) and n >= 0 else 0 for lane in LANES}
+        return run.snapshot(since)
+
+    def inspect(self, question: Question) -> dict[str, object] | None:
+        """Figures and sentences of a token; None where there is no such token."""
+        run, theme, place = (question.get(name) for name in ("run", "theme", "event"))
+        kept = self._runs.get(run)
+        round_ = kept.look().round(question.get("lane"), question.get("round")) if kept else None
+        if round_ is None or not is_whole(place) or not 0 <= place < len(round_.events):
+            return None
+        return inspection(round_, place, theme if theme in THEMES else "light")
+
+    def trace(self, question: Question) -> str | None:
+        """A run as the JSON of a trace."""
+        run = self._runs.get(question.get("run"))
+        return to_json(run.trace()) if run else None
+
+    def status(self) -> dict[str, object]:
+        """How far the default pair is."""
+        loading = self.pairs.peek(CATALOGUE["embedded"])
+        if loading is None:
+            return {"state": "idle"}
+        if loading.pair is not None:
+            return {"state": "ready", "pair": loading.pair.describe(), "notes": list(loading.pair.notes)}
+        if loading.error:
+            return {"state": "failed", "sentence": loading.error}
+        return {"state": "loading", "fraction": loading.fraction, "sentence": loading.sentence}

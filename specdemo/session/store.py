@@ -1,0 +1,58 @@
+"""Runs that can still be asked about, by their ids."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Protocol
+
+from ..records import Trace
+from .log import Lane, Log
+
+#: Runs kept, and seconds after which one is forgotten.
+CAPACITY, LIFETIME_S = 64, 3600.0
+
+
+class Kept(Protocol):
+    """A run, or a recording of one."""
+
+    def look(self) -> Log: ...
+
+    def trace(self) -> Trace: ...
+
+    def snapshot(self, since: Mapping[Lane, int] | None = None) -> dict[str, object]: ...
+
+
+class Store:
+    """The last runs of all tabs. An id is the only key to a run, so ids must not be guessable."""
+
+    def __init__(self, capacity: int = CAPACITY, lifetime_s: float = LIFETIME_S, clock=time.monotonic) -> None:
+        self._capacity, self._lifetime_s, self._clock = capacity, lifetime_s, clock
+        self._kept: OrderedDict[str, tuple[float, Kept]] = OrderedDict()
+        self._pinned: dict[str, Kept] = {}
+        self._lock = threading.Lock()
+
+    def put(self, run_id: str, run: Kept) -> None:
+        with self._lock:
+            self._kept[run_id] = (self._clock(), run)
+            self._forget_old()
+
+    def pin(self, run_id: str, run: Kept) -> None:
+        """Keep a recording for good."""
+        self._pinned[run_id] = run
+
+    def get(self, run_id: object) -> Kept | None:
+        """The run; None where it is unknown or forgotten."""
+        with self._lock:
+            self._forget_old()
+            if not isinstance(run_id, str):
+                return None
+            return self._pinned.get(run_id) or self._kept.get(run_id, (0.0, None))[1]
+
+    def _forget_old(self) -> None:
+        now = self._clock()
+        while self._kept:
+            oldest, (since, _) = next(iter(self._kept.items()))
+            if len(self._kept) <= self._capacity and now - since <= self._lifetime_s:
+                return
+            del self._kept[oldest]

@@ -1,0 +1,62 @@
+"""What the browser fetches besides the page itself: our style and scripts, and the plotly.js of the installed plotly."""
+
+import html
+from collections.abc import Iterable
+from pathlib import Path
+
+import plotly
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from ..palette import PALETTE, THEMES, ThemeName
+
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
+SCRIPTS = ASSETS / "scripts"
+STYLES = ASSETS / "style"
+
+_PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+
+
+def routes() -> list[BaseRoute]:
+    """For the server: all of it below /specdemo, found by the page relative to its own address."""
+    return [
+        Route("/specdemo/plotly.min.js", _plotly),
+        Mount("/specdemo/scripts", StaticFiles(directory=SCRIPTS)),
+    ]
+
+
+def _plotly(request: Request) -> Response:
+    return FileResponse(_PLOTLY, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"})
+
+
+def style() -> str:
+    """The whole style sheet: the palette as CSS variables, then our files."""
+    return "\n".join([variables(), *(path.read_text("utf-8") for path in sorted(STYLES.glob("*.css")))])
+
+
+def variables() -> str:
+    """The palette's colours as CSS variables, for both themes."""
+    return "\n".join(
+        f"{selector} {{ {' '.join(_theme_variables(theme))} }}"
+        for selector, theme in ((":root", "light"), (":root .dark, .dark", "dark"))
+    )
+
+
+def _theme_variables(theme: ThemeName) -> Iterable[str]:
+    for name, colour in THEMES[theme]._asdict().items():
+        yield f"--sd-{name}: {colour};"
+    for outcome, swatch in PALETTE.items():
+        tone = getattr(swatch, theme)
+        yield f"--sd-{outcome}-ink: {tone.ink}; --sd-{outcome}-fill: {tone.fill};"
+
+
+def template(name: str, words: dict[str, str]) -> str:
+    """An HTML file of assets with its [[words]] filled in, as text."""
+    text = (ASSETS / name).read_text("utf-8")
+    for key, word in words.items():
+        text = text.replace(f"[[{key}]]", html.escape(word))
+    # The page evaluates templates as code, so nothing in them may look like it.
+    assert not any(mark in text for mark in ("[[", "{{", "${", "`", "\\")), f"{name} has a word or a mark left"
+    return text

@@ -1,0 +1,92 @@
+"""Records to the JSON that the page is fed with: small, rounded, and safe to repeat, since everything carries its index.
+
+A delta is an object with any of
+
+    run      id of the run that it belongs to; another one clears the page
+    head     what stays the same in a run: prompt, settings, names (see `head`)
+    spec     rounds of the speculative lane, from some index on
+    plain    rounds of the target alone
+    stats    the numbers under the lanes
+    phase    what is going on: name, sentence, fraction of it that is done
+    tail     what an unfinished last character of a lane came to
+
+    round    [index, drafted, [event, …], [draft_s, verify_s, other_s, prefill_s]]
+    event    [outcome's place in `CODES`, text, token id, p, q, u, α]
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from ..records import Outcome, Round, RunStats, SamplingParams, TokenEvent
+
+#: The order in which the page counts the outcomes.
+CODES: tuple[Outcome, ...] = tuple(Outcome)
+
+#: Significant digits: for numbers that are only read. The figures get all of them.
+_DIGITS = 5
+
+
+def to_text(delta: Mapping[str, object]) -> str:
+    """The delta as one line of JSON."""
+    return json.dumps(delta, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def round_row(round_: Round) -> list[object]:
+    seconds = [round_.draft_s, round_.verify_s, round_.other_s, round_.prefill_s]
+    return [round_.index, round_.k, [event_row(event) for event in round_.events], [_short(s) for s in seconds]]
+
+
+def event_row(event: TokenEvent) -> list[object]:
+    numbers = [_short(x) for x in (event.p, event.q, event.u, event.alpha)]
+    return [CODES.index(event.outcome), event.text, event.token_id, *numbers]
+
+
+def stats_row(stats: RunStats) -> dict[str, object]:
+    """The counts, times and rates of a lane."""
+    return {
+        "rounds": stats.rounds,
+        "drafted": stats.drafted,
+        "accepted": stats.accepted,
+        "judged": stats.accepted + stats.rejected,
+        "emitted": stats.emitted,
+        "acceptance": _short(stats.acceptance),
+        "per_pass": _short(stats.tokens_per_pass),
+        "per_second": _short(stats.tokens_per_second),
+        "seconds": [_short(s) for s in (stats.draft_s, stats.verify_s, stats.other_s)],
+        "prefill_s": _short(stats.prefill_s),
+        "first_token_s": _short(stats.first_token_s),
+    }
+
+
+def head(
+    prompt: str, params: SamplingParams, k: int, pair: Mapping[str, object], *, chat: bool | None, recorded: bool
+) -> dict[str, object]:
+    """What a run was asked for; `chat` is None where a trace does not tell."""
+    return {
+        "prompt": prompt,
+        "k": k,
+        "temperature": params.temperature,
+        "top_k": params.top_k,
+        "top_p": params.top_p,
+        "min_p": params.min_p,
+        "seed": params.seed,
+        "max_new_tokens": params.max_new_tokens,
+        "pair": dict(pair),
+        "chat": chat,
+        "recorded": recorded,
+    }
+
+
+def instructive(rounds: Sequence[Round]) -> tuple[int, int] | None:
+    """(round, event) of the rejection that teaches most: a clear excess of q at a place where the residual is wide."""
+    rejections = [
+        (min(event.q - event.p, 1 - event.alpha, max(event.p, 0.02) * 5), round_.index, place)
+        for round_ in rounds
+        for place, event in enumerate(round_.events)
+        if event.outcome is Outcome.REJECTED
+    ]
+    return max(rejections)[1:] if rejections else None
+
+
+def _short(x: float | None) -> float | None:
+    return None if x is None else float(f"{x:.{_DIGITS}g}")
