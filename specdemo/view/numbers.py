@@ -6,7 +6,7 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PLAIN = {written: chr(plain) for plain, written in _SUPERSCRIPT.items()}
 
 #: Below the one and from the other on a number is written with a power of ten.
-_TINY, _HUGE = 1e-3, 1e4
+_TINY, _HUGE = 1e-4, 1e4
 
 #: As many digits as a float can have.
 _ALL = 17

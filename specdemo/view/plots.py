@@ -1,4 +1,4 @@
-"""The figures of a position and of a run, as plain dicts in Plotly's format; the browser draws them.
+"""The figures of a position: p and q, the coin, the residual. Dicts in Plotly's format; the browser draws them.
 
 Bars lie on their sides, so that token texts stay upright on every screen, and stand at numbers, not at categories, so
 that two tokens of one spelling stay two bars. A text that came from a model passes through `spelling`, since Plotly
@@ -7,19 +7,15 @@ takes <b> and its like for commands. `layout.meta.alt` says in words what a figu
 
 import math
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
-from plotly import graph_objects as go
-
 from ..palette import PALETTE, THEMES, Theme, ThemeName, Tone
-from ..records import Outcome, Round, RunStats, TokenEvent
+from ..records import Outcome, TokenEvent
+from .figure import CLEAR, HEAD, SANS, Figure, bars, layout, stripes
 from .numbers import comparable, show
-from .position import SHOWN, Row, residual, rows
+from .position import Row, residual, rows
 from .spelling import literal, name, shorten, visible
 from .words import ENGLISH, Words
-
-Figure = dict[str, Any]
 
 #: For `Plotly.react`: no button, no link and no upload to anyone, and no TeX in what a model wrote.
 CONFIG = {
@@ -31,18 +27,11 @@ CONFIG = {
     "typesetMath": False,
 }
 
-_SANS = "system-ui, 'Segoe UI', 'Noto Sans', 'Noto Sans SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
-_MONO = "ui-monospace, 'Cascadia Mono', Menlo, Consolas, 'DejaVu Sans Mono', 'Noto Sans Mono CJK SC', monospace"
-_CLEAR = "rgba(0,0,0,0)"
+#: Pixels: a row of tokens, the axis below, a legend of up to three lines, the numbers behind the ends of bars.
+_ROW, _AXIS, _LEGEND, _END = 38, 56, 74, 88
 
-#: Pixels: a row of tokens, the heading above them, the axis and the legend below, the numbers at the ends of bars.
-_ROW, _HEAD, _FOOT, _END = 38, 76, 126, 88
-
-#: Of a figure of tokens; all are as high, so that nothing jumps from one token to the next.
-_HEIGHT = _HEAD + _FOOT + _ROW * (SHOWN + 1)
-
-#: Of a row's height: what its bars take.
-_THICK = 0.78
+#: A figure of tokens is at least so many rows high: where only a few are possible nothing should jump at each click.
+_LEAST_ROWS = 4
 
 #: Everything else may be so many times as long as the longest token's bar; a longer one is broken, and says so.
 _LONGEST_REST, _BROKEN_REST = 2.0, 1.4
@@ -58,9 +47,10 @@ def position_figure(event: TokenEvent, theme: ThemeName = "light", words: Words 
     drawn = [row if row.token_id is not None else _shrunk(row, scale) for row in here]
     if event.q is None:
         second = words["p_alone"].format(meaning=words[f"{event.outcome}_meaning"])
-        traces = [_bars([row.p for row in drawn], colours.gap, edge=colours.p)]
+        traces = [bars([row.p for row in drawn], colours.gap, edge=colours.p)]
     else:
-        second = words["alpha"].format(alpha=show(event.alpha))
+        key = "alpha_unjudged" if event.outcome is Outcome.DISCARDED else "alpha"
+        second = words[key].format(alpha=show(event.alpha))
         traces = [*_masses(drawn, _sums(here), colours, words), *_outlines(drawn, colours)]
     ends = [max(row.p, row.q or 0) for row in drawn]
     traces += [_numbers(ends, "p", [row.p for row in here], 0 if event.q is None else -0.22, colours.p)]
@@ -76,16 +66,16 @@ def _masses(drawn: Sequence[Row], sums: dict[str, float], colours: Theme, words:
     start = [row.shared for row in drawn]
     label = {mass: words[mass].format(mass=show(total, 3)) for mass, total in sums.items()}
     return [
-        _bars(start, colours.shared, label["shared"]),
-        _bars([row.over for row in drawn], colours.over, label["over"], half=1, base=start, pattern=_stripes(colours)),
-        _bars([row.gap for row in drawn], colours.gap, label["gap"], half=-1, base=start),
+        bars(start, colours.shared, label["shared"]),
+        bars([row.over for row in drawn], colours.over, label["over"], half=1, base=start, pattern=stripes(colours)),
+        bars([row.gap for row in drawn], colours.gap, label["gap"], half=-1, base=start),
     ]
 
 
 def _outlines(drawn: Sequence[Row], colours: Theme) -> list[dict[str, Any]]:
     return [
-        _bars([row.p for row in drawn], _CLEAR, half=-1, edge=colours.p),
-        _bars([row.q for row in drawn], _CLEAR, half=1, edge=colours.q),
+        bars([row.p for row in drawn], CLEAR, half=-1, edge=colours.p),
+        bars([row.q for row in drawn], CLEAR, half=1, edge=colours.q),
     ]
 
 
@@ -104,7 +94,7 @@ def residual_figure(event: TokenEvent, theme: ThemeName = "light", words: Words 
     values = residual(event, here)
     scale = _rest_scale(values, here)
     drawn = [value if row.token_id is not None else scale * value for row, value in zip(here, values)]
-    traces = [_bars(drawn, colours.gap, edge=colours.p), _numbers(drawn, "", values, 0, colours.p)]
+    traces = [bars(drawn, colours.gap, edge=colours.p), _numbers(drawn, "", values, 0, colours.p)]
     heading = words["residual"], words["residual_formula"]
     return _token_figure(traces, here, event.outcome, heading, words["residual_axis"], scale, theme, words)
 
@@ -122,9 +112,8 @@ def coin_figure(event: TokenEvent, theme: ThemeName = "light", words: Words = EN
     verdict = "kept_surely" if ratio >= 1 else "kept" if event.outcome is Outcome.ACCEPTED else "refused"
     first = words["coin"].format(token=name(event.text, event.token_id))
     heading = first, words[verdict].format(u=u, ratio=threshold)
-    layout = _layout(heading, theme, 204)
-    layout |= {
-        "margin": {"l": 16, "r": 16, "t": _HEAD + 36, "b": 36},
+    look = layout(heading, theme, 204) | {
+        "margin": {"l": 16, "r": 16, "t": HEAD + 36, "b": 36},
         "xaxis": {"range": [0, 1], "visible": False},
         "yaxis": {"range": [-0.5, 0.5], "visible": False},
         "shapes": [_mark(event.u, colours)],
@@ -135,11 +124,11 @@ def coin_figure(event: TokenEvent, theme: ThemeName = "light", words: Words = EN
             *_zone_names(event.u, edge, colours, words),
         ],
     }
-    return {"data": [_zone(0, edge, colours.shared), _zone(edge, 1, colours.over, _stripes(colours))], "layout": layout}
+    return {"data": [_zone(0, edge, colours.shared), _zone(edge, 1, colours.over, stripes(colours))], "layout": look}
 
 
 def _zone(start: float, end: float, colour: str, pattern: dict[str, Any] | None = None) -> dict[str, Any]:
-    return _bars([end - start], colour, base=[start], pattern=pattern) | {"width": 1}
+    return bars([end - start], colour, base=[start], pattern=pattern) | {"width": 1}
 
 
 def _mark(u: float, colours: Theme) -> dict[str, Any]:
@@ -180,106 +169,6 @@ def _plate(x: float, text: str, colour: str) -> dict[str, Any]:
     return {"x": x, "y": 0, "text": text, "font": font, "bgcolor": colour, "borderpad": 4, "showarrow": False}
 
 
-# -- time -------------------------------------------------------------------------------------------------------------
-
-
-def rounds_figure(
-    rounds: Sequence[Round], theme: ThemeName = "light", words: Words = ENGLISH, current: int | None = None
-) -> Figure:
-    """A bar a round: draft, verify and other time on top of one another; the round of index `current` is marked."""
-    at = [round_.index + 1 for round_ in rounds]
-    traces = [
-        {
-            "type": "bar",
-            "name": literal(words[part]),
-            "x": at,
-            "y": [1000 * getattr(round_, f"{part}_s") for round_ in rounds],
-            "marker": {"color": colour, "line": {"width": 0}},
-            "hoverinfo": "skip",
-        }
-        for part, colour in _parts(theme).items()
-        if part != "prefill"
-    ]
-    highest = max((1000 * round_.seconds for round_ in rounds), default=0.0) or 1.0
-    layout = _layout((words["rounds"],), theme, 220)
-    layout |= {
-        "barmode": "stack",
-        "margin": {"l": 8, "r": 8, "t": 72, "b": 32},
-        "xaxis": {"range": [0.4, max(at, default=1) + 0.6], "showgrid": False, "tickformat": "d", "nticks": 12},
-        "yaxis": {"range": [0, highest], "nticks": 4, "ticksuffix": " ms", "tickfont": {"size": 15}, "showgrid": True},
-        "bargap": 0.15,
-        "legend": {"y": 1 - 40 / 220},
-        "shapes": [_column(current + 1, theme)] if current is not None else [],
-    }
-    return {"data": [*traces, _round_hover(rounds, at, highest, words)], "layout": layout}
-
-
-def run_figure(stats: RunStats, theme: ThemeName = "light", words: Words = ENGLISH) -> Figure:
-    """One bar: how the seconds of a run divide into reading the prompt, drafting, verifying and the rest."""
-    seconds = {part: getattr(stats, f"{part}_s") for part in _parts(theme)}
-    whole = sum(seconds.values())
-    traces = []
-    for part, colour in _parts(theme).items():
-        share = seconds[part] / whole if whole else 0.0
-        label = words["share_of_time"].format(part=words[part], s=show(seconds[part], 3), percent=f"{100 * share:.0f}")
-        pattern = _stripes(THEMES[theme]) if part == "draft" else None
-        start = sum(trace["x"][0] for trace in traces)
-        traces.append(_bars([seconds[part]], colour, label, base=[start], pattern=pattern))
-    layout = _layout((words["run"], words["seconds"].format(s=show(whole))), theme, 210)
-    layout |= {
-        "margin": {"l": 16, "r": 16, "t": _HEAD, "b": 96},
-        "xaxis": {"range": [0, whole or 1.0], "visible": False},
-        "yaxis": {"visible": False},
-        "legend": {"y": 84 / 210},
-    }
-    return {"data": traces, "layout": layout}
-
-
-def _parts(theme: ThemeName) -> dict[str, str]:
-    """The parts of time in their order, the draft's in the colours of q and the target's in those of p."""
-    colours = THEMES[theme]
-    return {"prefill": colours.line, "draft": colours.over, "verify": colours.gap, "other": colours.muted}
-
-
-def _round_hover(rounds: Sequence[Round], at: Sequence[int], highest: float, words: Words) -> dict[str, Any]:
-    """Nothing to be seen: over the whole column of a round, what happened in it."""
-    return {
-        "type": "bar",
-        "x": list(at),
-        "y": [highest] * len(at),
-        "base": 0,
-        "marker": {"color": _CLEAR, "line": {"width": 0}},
-        "showlegend": False,
-        "hoverinfo": "text",
-        "hovertext": ["<br>".join(map(literal, _round_told(round_, words))) for round_ in rounds],
-    }
-
-
-def _round_told(round_: Round, words: Words) -> list[str]:
-    accepted = sum(event.outcome is Outcome.ACCEPTED for event in round_.events)
-    times = ((words[part], getattr(round_, f"{part}_s")) for part in ("draft", "verify", "other"))
-    return [
-        words["round"].format(
-            number=round_.index + 1, accepted=accepted, drafted=round_.k, emitted=len(round_.emitted)
-        ),
-        *(f"{part} {show(1000 * seconds, 3)} ms" for part, seconds in times),
-    ]
-
-
-def _column(x: int, theme: ThemeName) -> dict[str, Any]:
-    """Around the round x, from the top of the figure to the bottom."""
-    ink = THEMES[theme].text
-    return {
-        "type": "rect",
-        "x0": x - 0.5,
-        "x1": x + 0.5,
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "line": {"color": ink, "width": 2},
-    }
-
-
 # -- what the figures of tokens share ---------------------------------------------------------------------------------
 
 
@@ -295,52 +184,23 @@ def _token_figure(
 ) -> Figure:
     """Traces over the rows `here`, with the event's own row marked."""
     tone = _tone(outcome, theme)
-    reach = max(trace_end for trace in traces for trace_end in trace["x"]) or 1.0
-    layout = _layout(heading, theme, _HEIGHT, tone.ink)
-    layout["xaxis"] = {"range": [0, reach], "dtick": _step(reach), "title": {"text": axis}}
-    layout["yaxis"] = {
-        "tickvals": list(range(len(here))),
-        "ticktext": [_tick(row, outcome, scale, words) for row in here],
-        "range": [SHOWN + 0.5, -0.5],
+    reach = max(x for trace in traces for x in trace["x"]) or 1.0
+    slots = max(len(here), _LEAST_ROWS)
+    height = HEAD + _ROW * slots + _AXIS + _LEGEND
+    look = layout(heading, theme, height, tone.ink) | {
+        "legend": {"y": _LEGEND / height},
+        "margin": {"l": 8, "r": _END, "t": HEAD, "b": _AXIS + _LEGEND},
+        "xaxis": {"range": [0, reach], "dtick": _step(reach), "title": {"text": axis}},
+        "yaxis": {
+            "tickvals": list(range(len(here))),
+            "ticktext": _ticks(here, outcome, scale, words),
+            "range": [slots - 0.5, -0.5],
+        },
+        "shapes": [_band(i, tone) for i, row in enumerate(here) if row.mine],
     }
-    layout["shapes"] = [_band(i, tone) for i, row in enumerate(here) if row.mine]
     if scale < 1:
-        layout["shapes"] += [_break(reach * at, len(here) - 1, theme) for at in (0.88, 0.91)]
-    return {"data": [*traces, _hover(here, reach, words)], "layout": layout}
-
-
-def _bars(
-    x: Sequence[float],
-    colour: str,
-    label: str = "",
-    *,
-    half: int = 0,
-    base: Sequence[float] | None = None,
-    edge: str | None = None,
-    pattern: dict[str, Any] | None = None,
-) -> dict[str, Any]:
-    """A bar a row: over its full height, or in its upper (half = −1) or lower (half = 1) half."""
-    trace = {
-        "type": "bar",
-        "orientation": "h",
-        "x": list(x),
-        "y": [i + half * _THICK / 4 for i in range(len(x))],
-        "width": _THICK / (2 if half else 1),
-        "marker": {"color": colour, "line": {"color": edge, "width": 2} if edge else {"width": 0}},
-        "hoverinfo": "skip",
-        "showlegend": bool(label),
-        "name": literal(label),
-    }
-    if base is not None:
-        trace["base"] = list(base)
-    if pattern is not None:
-        trace["marker"]["pattern"] = pattern
-    return trace
-
-
-def _stripes(colours: Theme) -> dict[str, Any]:
-    """What tells q − p from p − q without colour."""
-    return {"shape": "/", "bgcolor": colours.over, "fgcolor": colours.q, "size": 8, "solidity": 0.35}
+        look["shapes"] += [_break(reach * at, len(here) - 1, theme) for at in (0.88, 0.91)]
+    return {"data": [*traces, _hover(here, reach, words)], "layout": look}
 
 
 def _numbers(ends: Sequence[float], symbol: str, values: Sequence[float], offset: float, ink: str) -> dict[str, Any]:
@@ -361,7 +221,7 @@ def _numbers(ends: Sequence[float], symbol: str, values: Sequence[float], offset
 
 def _hover(here: Sequence[Row], reach: float, words: Words) -> dict[str, Any]:
     """Nothing to be seen: over each row, what can be read there to six digits."""
-    return _bars([reach] * len(here), _CLEAR) | {
+    return bars([reach] * len(here), CLEAR) | {
         "width": 1,
         "hoverinfo": "text",
         "hovertext": ["<br>".join(map(literal, _exactly(row, words))) for row in here],
@@ -382,13 +242,19 @@ def _exactly(row: Row, words: Words) -> list[str]:
     return lines
 
 
-def _tick(row: Row, outcome: Outcome, scale: float, words: Words) -> str:
-    if row.token_id is None:
-        first, _, second = words["everything_else"].partition(" ")
-        lines = [first, second] if scale == 1 else [words["everything_else"], words["not_to_scale"]]
-        return f'<span style="font-family:{_SANS};font-size:15px">{"<br>".join(map(literal, lines))}</span>'
-    text = literal(name(row.text, row.token_id))
-    return f"<b>{PALETTE[outcome].glyph} {text}</b>" if row.mine else text
+def _ticks(here: Sequence[Row], outcome: Outcome, scale: float, words: Words) -> list[str]:
+    """What stands before each row; ids too where two tokens are spelled alike."""
+    names = [name(row.text, row.token_id) for row in here if row.token_id is not None]
+    names = [one if names.count(one) == 1 else f"{one} #{row.token_id}" for one, row in zip(names, here)]
+    ticks = [literal(f"{PALETTE[outcome].glyph} {one}" if row.mine else one) for one, row in zip(names, here)]
+    ticks = [f"<b>{tick}</b>" if row.mine else tick for tick, row in zip(ticks, here)]
+    return ticks if len(ticks) == len(here) else [*ticks, _rest_tick(scale, words)]
+
+
+def _rest_tick(scale: float, words: Words) -> str:
+    whole = words["everything_else"]
+    lines = whole.split(" ", 1) if scale == 1 else [whole, words["not_to_scale"]]
+    return f'<span style="font-family:{SANS};font-size:15px">{"<br>".join(map(literal, lines))}</span>'
 
 
 def _band(i: int, tone: Tone) -> dict[str, Any]:
@@ -433,78 +299,3 @@ def _step(reach: float) -> float:
 
 def _tone(outcome: Outcome, theme: ThemeName) -> Tone:
     return getattr(PALETTE[outcome], theme)
-
-
-def _layout(heading: tuple[str, ...], theme: ThemeName, height: int, ink: str | None = None) -> dict[str, Any]:
-    """The first line of a heading is large, in `ink` if given; the second explains it."""
-    first, *more = map(literal, heading)
-    colour = f"color:{ink}" if ink else ""
-    second = "".join(f'<br><span style="font-size:18px">{line}</span>' for line in more)
-    return {
-        "template": _template(theme),
-        "height": height,
-        "title": {"text": f'<b style="{colour}">{first}</b>{second}', "pad": {"t": 30 if more else 12, "l": 8}},
-        "meta": {"alt": ": ".join(heading)},
-    }
-
-
-@cache
-def _template(theme: ThemeName) -> dict[str, Any]:
-    """What the figures of a theme share. Plotly checks it; the first time that takes it a quarter of a second."""
-    c = THEMES[theme]
-    axis = {"fixedrange": True, "zeroline": False}
-    layout = {
-        "paper_bgcolor": _CLEAR,
-        "plot_bgcolor": _CLEAR,
-        "font": {"family": _SANS, "size": 16, "color": c.text},
-        "title": {
-            "x": 0,
-            "xref": "container",
-            "xanchor": "left",
-            "y": 1,
-            "yref": "container",
-            "yanchor": "top",
-            "font": {"size": 22},
-        },
-        "margin": {"l": 8, "r": _END, "t": _HEAD, "b": _FOOT},
-        "barmode": "overlay",
-        "bargap": 0,
-        "legend": {
-            "orientation": "h",
-            "font": {"size": 15},
-            "traceorder": "normal",
-            "indentation": -8,
-            "x": 0,
-            "xref": "container",
-            "y": (_FOOT - 54) / _HEIGHT,
-            "yref": "container",
-            "yanchor": "top",
-            "itemclick": False,
-            "itemdoubleclick": False,
-        },
-        "hoverlabel": {
-            "align": "left",
-            "font": {"family": _MONO, "size": 16, "color": c.text},
-            "bgcolor": c.page,
-            "bordercolor": c.muted,
-        },
-        "hovermode": "closest",
-        "dragmode": False,
-        "xaxis": axis
-        | {
-            "gridcolor": c.line,
-            "tickfont": {"size": 15},
-            "tickangle": 0,
-            "title": {"font": {"size": 16}, "standoff": 4},
-        },
-        "yaxis": axis
-        | {
-            "showgrid": False,
-            "automargin": True,
-            "ticks": "outside",
-            "ticklen": 6,
-            "tickcolor": _CLEAR,
-            "tickfont": {"family": _MONO, "size": 17},
-        },
-    }
-    return go.layout.Template(layout=layout).to_plotly_json()

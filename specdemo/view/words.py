@@ -16,6 +16,7 @@ ENGLISH: Words = {
     "everything_else": "everything else",
     # the figure of p and q
     "alpha": "α = Σ min(p, q) = {alpha}",
+    "alpha_unjudged": "never judged; α = Σ min(p, q) = {alpha}",
     "p_alone": "p alone: {meaning}",
     "shared": "shared min(p, q): {mass}",
     "over": "over-proposed q − p: {mass}",
