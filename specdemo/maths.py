@@ -66,9 +66,9 @@ def draw(probs: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
     from its uniforms.
     """
     cdf = _wide(probs).cumsum(dim=-1)
-    total = cdf[..., -1:]
+    total = cdf[..., -1:].contiguous()  # searchsorted warns of anything else
     ids = torch.searchsorted(cdf, uniforms.to(cdf.dtype)[..., None] * total, right=True)
-    last = torch.searchsorted(cdf, total)  # u·total may round up to the total itself
+    last = torch.searchsorted(cdf, total)  # for a u of 1, which is no coin but may come from a slider
     return torch.minimum(ids, last).clamp_(max=probs.shape[-1] - 1).squeeze(-1)  # a NaN row finds nothing at all
 
 
