@@ -59,7 +59,7 @@ class Theme(NamedTuple):
 
 PALETTE: dict[Outcome, Swatch] = {
     Outcome.ACCEPTED: Swatch(
-        "✓", "accepted", "drafted and kept", Tone("#1d7a56", "#e0fae8"), Tone("#77e58d", "#1f5038")
+        "✓", "accepted", "drafted and kept", Tone("#1d7a56", "#e0fae8"), Tone("#77e58d", "#1d4a36")
     ),
     Outcome.REJECTED: Swatch(
         "✗", "rejected", "drafted, judged and refused", Tone("#9d4e0e", "#ffddbd"), Tone("#f97f3f", "#502405")
@@ -68,14 +68,14 @@ PALETTE: dict[Outcome, Swatch] = {
         "–",
         "discarded",
         "drafted after the rejection, never judged",
-        Tone("#4e5257", "#d0d3d6"),
+        Tone("#4e5257", "#d6d9dc"),
         Tone("#9fa4ab", "#191c20"),
     ),
     Outcome.RESAMPLED: Swatch(
-        "↻", "resampled", "drawn from the residual instead", Tone("#2d54a2", "#d2e2f7"), Tone("#5a9cfd", "#06305c")
+        "↻", "resampled", "drawn from the residual instead", Tone("#2d54a2", "#cfe1fa"), Tone("#5a9cfd", "#06305c")
     ),
     Outcome.BONUS: Swatch(
-        "+", "bonus", "drawn from p after all drafts were kept", Tone("#672c71", "#e1c2e1"), Tone("#cb86b6", "#380a29")
+        "+", "bonus", "drawn from p after all drafts were kept", Tone("#672c71", "#e4c8e4"), Tone("#cb86b6", "#380a29")
     ),
     Outcome.PLAIN: Swatch(
         "·", "plain", "a token of the target alone", Tone("#3c4043", "#f4f5f6"), Tone("#d2d5d9", "#1d2025")
@@ -88,8 +88,8 @@ THEMES: dict[ThemeName, Theme] = {
         text="#1b1d20",
         muted="#55595f",
         line="#c9cdd2",
-        p="#2d54a2",
-        q="#9d4e0e",
+        p="#28509e",
+        q="#874106",
         shared="#8fcfac",
         over="#f2a66d",
         gap="#93b4ee",
@@ -99,8 +99,8 @@ THEMES: dict[ThemeName, Theme] = {
         text="#eceef1",
         muted="#a9aeb6",
         line="#3d424a",
-        p="#6ea8fe",
-        q="#f97f3f",
+        p="#85b6ff",
+        q="#ff9458",
         shared="#2b7747",
         over="#a8501c",
         gap="#4a5fc0",

@@ -90,6 +90,9 @@ def test_what_is_read_has_contrast(theme):
     for swatch in PALETTE.values():
         tone = getattr(swatch, theme)
         read += [(tone.ink, colours.page), (tone.ink, tone.fill), (colours.text, tone.fill)]
+        read.append((colours.p, tone.fill))
+    drafted = (Outcome.ACCEPTED, Outcome.REJECTED, Outcome.DISCARDED, Outcome.RESAMPLED)
+    read += [(colours.q, getattr(PALETTE[outcome], theme).fill) for outcome in drafted]
     read += [(colours.text, mass) for mass in (colours.shared, colours.over, colours.gap)]
     poor = [(a, b, round(contrast(a, b), 2)) for a, b in read if contrast(a, b) < 4.5]
     assert not poor
