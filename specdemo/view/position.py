@@ -38,7 +38,7 @@ def rows(event: TokenEvent, shown: int = SHOWN) -> tuple[Row, ...]:
     candidates, rest = _candidates(event)
     own = next(row for row in candidates if row.token_id == event.token_id)
     others = [row for row in candidates if row is not own]
-    kept = sorted([own, *others[: shown - 1]], key=_weight, reverse=True)
+    kept = sorted([own, *others[: shown - 1]], key=_order)
     dropped = others[shown - 1 :]
     tokens = tuple(_row(row, row is own) for row in kept)
     rest_p = rest[0] + sum(row.p for row in dropped)
@@ -61,7 +61,7 @@ def left_over(event: TokenEvent, of: tuple[Row, ...]) -> float:
 
 def _candidates(event: TokenEvent) -> tuple[list[TopRow], tuple[float, float | None]]:
     """The recorded rows by weight, and the rest; the event's own token is taken out of the rest if it was in there."""
-    top = sorted(event.top, key=_weight, reverse=True)
+    top = sorted(event.top, key=_order)
     if any(row.token_id == event.token_id for row in top):
         return top, event.rest
     own = TopRow(event.token_id, event.text, event.p, event.q)
@@ -69,8 +69,9 @@ def _candidates(event: TokenEvent) -> tuple[list[TopRow], tuple[float, float | N
     return [*top, own], (max(0.0, p - own.p), None if q is None else max(0.0, q - (own.q or 0.0)))
 
 
-def _weight(row: TopRow) -> float:
-    return max(row.p, row.q or 0.0)
+def _order(row: TopRow) -> tuple[float, int]:
+    """Likeliest first; equals by id, so that the two tokens of a rejection see the same order."""
+    return -max(row.p, row.q or 0.0), row.token_id
 
 
 def _row(token: TopRow, mine: bool) -> Row:

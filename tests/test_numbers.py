@@ -1,0 +1,62 @@
+"""Numbers as text: near enough, and never a false 0 or 1."""
+
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specdemo.view.numbers import comparable, rounded, show, sign
+
+LIKELIHOODS = st.one_of(
+    st.floats(0, 1), st.floats(5e-324, 1e-6), st.floats(0, 60).map(lambda x: 1 - 2**-x), st.floats(1, 1e12)
+)
+
+
+@pytest.mark.parametrize(
+    ("x", "digits", "text"),
+    [
+        (0.41, 4, "0.4100"),
+        (0.04123, 4, "0.04123"),
+        (0.000312, 3, "0.000312"),
+        (0.0000312, 4, "3.120×10⁻⁵"),
+        (0.0, 4, "0"),
+        (1.0, 4, "1"),
+        (0.99996, 4, "0.99996"),
+        (0.5, 1, "0.5"),
+        (12.5, 4, "12.50"),
+        (1714.0, 4, "1714"),
+        (98765432.1, 4, "9.877×10⁷"),
+    ],
+)
+def test_show(x, digits, text):
+    assert show(x, digits) == text
+
+
+@given(LIKELIHOODS, st.integers(2, 8))
+def test_what_is_shown_is_near_and_neither_nothing_nor_all(x, digits):
+    text = show(x, digits)
+    assert re.fullmatch(r"\d+(\.\d+)?(×10⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)?", text)
+    assert math.isclose(rounded(x, digits), x, rel_tol=0.5001 * 10 ** (1 - digits), abs_tol=5e-324)
+    assert (text == "0") == (x == 0)
+    assert (rounded(x, digits) == 1) == (x == 1)
+
+
+@given(LIKELIHOODS, LIKELIHOODS)
+def test_two_numbers_are_told_apart(a, b):
+    one, other = comparable(a, b)
+    assert (one == other) == (a == b)
+
+
+@given(st.floats(1e-6, 2), st.integers(1, 40))
+def test_neighbours_are_told_apart(a, steps):
+    b = a
+    for _ in range(steps):
+        b = math.nextafter(b, 3)
+    assert len(set(comparable(a, b))) == 2
+
+
+def test_sign():
+    assert sign(0.30004, 0.3, 4) == "="
+    assert sign(0.3001, 0.3, 4) == "≈"
