@@ -3,7 +3,7 @@
 from functools import cache
 
 import torch
-from tokenizers import Tokenizer, decoders, pre_tokenizers
+from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers
 from tokenizers.models import BPE
 from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedConfig, PreTrainedTokenizerFast
 
@@ -53,6 +53,25 @@ def byte_tokenizer() -> PreTrainedTokenizerFast:
         additional_special_tokens=["<|im_start|>"],
         chat_template=TEMPLATE,
     )
+
+
+@cache
+def piece_tokenizer() -> PreTrainedTokenizerFast:
+    """A BPE in the manner of sentencepiece: "▁" begins a word, and what it lacks falls back to bytes, as in Llama 2.
+
+    Ids: three special tokens, the 256 bytes, then pieces. Its decoder takes one space off the beginning of a text.
+    """
+    merges = [("t", "h"), ("th", "e"), ("▁", "the"), ("▁", "a"), ("a", "b")]
+    letters = ["▁", *"abdehint"]
+    pieces = ["<unk>", "<s>", "</s>", *(f"<0x{b:02X}>" for b in range(256)), *letters, *("".join(m) for m in merges)]
+    tokenizer = Tokenizer(
+        BPE({piece: i for i, piece in enumerate(pieces)}, merges, unk_token="<unk>", byte_fallback=True)
+    )
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    tokenizer.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>", bos_token="<s>", eos_token="</s>")
 
 
 def tiny_config(layers: int = 2, **changes: object) -> LlamaConfig:
