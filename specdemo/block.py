@@ -1,5 +1,7 @@
 """What comes over from the device once a round: one block of numbers, and the records made of it."""
 
+import math
+
 import torch
 from torch.nn.functional import pad
 
@@ -10,7 +12,8 @@ from .records import Outcome, TokenEvent, TopRow
 #: Candidates of p and of q that are kept for the picture of a position.
 TOP = 12
 
-_SCALARS = 5  # columns before the candidates: Σp, Σq, α, u, and how many drafts stay
+_SLACK = 1e-3  # a sum of 150,000 float32 may be off 1 by far less
+_SCALARS = 3  # columns before the candidates: α, u, and how many drafts stay
 
 
 def read_block(
@@ -29,8 +32,9 @@ def read_block(
     `position` is that of the first draft in the whole sequence, for messages. Raises NumericalFault.
     """
     k = len(drafts)
-    rows = _pack(p, pad(q, (0, 0, 0, 1)), drafts, accepted, last, coins, min(top, p.shape[1])).tolist()
+    rows = _pack(p, q, drafts, accepted, last, coins, min(top, p.shape[1])).tolist()
     _refuse_nonsense(rows, position)
+    assert all(_candidates(row)[2][0] > 0 for row in rows[:k]), "a draft was not drawn from that q"
     n = int(rows[0][_SCALARS - 1])
     outcomes = [Outcome.ACCEPTED] * n + [Outcome.REJECTED] + [Outcome.DISCARDED] * (k - n)
     events = [_event(row, 0, outcome) for row, outcome in zip(rows[:k], outcomes)]
@@ -46,39 +50,49 @@ def _pack(
     coins: torch.Tensor,
     top: int,
 ) -> torch.Tensor:
-    """A row a position: the scalars, then candidates' ids, their p, their q -> (K + 1, 5 + 3·(2 + 2·top)).
+    """A row a position: the scalars, then candidates' ids, their p, their q -> (K + 1, 3 + 3·(2 + 2·top)).
 
-    The first candidate is the drafted token, the second the round's last token where it was drawn. Ids stay exact: a
-    float32 holds whole numbers up to 2^24.
+    The first candidate is the drafted token, the second the round's last token where it was drawn. The last row has no
+    q: zeros. Ids stay exact: a float32 holds whole numbers up to 2^24.
     """
-    here = torch.arange(len(p), device=p.device) == accepted
+    k = len(drafts)
+    here = torch.arange(k + 1, device=p.device) == accepted
     own = torch.cat([drafts, last])
-    best = [x.topk(top, dim=1).indices for x in (p, q)]
-    ids = torch.cat([own[:, None], torch.where(here, last, own)[:, None], *best], dim=1)
-    scalars = torch.stack([p.sum(1), q.sum(1), maths.overlap(p, q), coins, accepted.expand(len(p))], dim=1)
-    return torch.cat([scalars, ids, p.gather(1, ids), q.gather(1, ids)], dim=1)
+    second = torch.where(here, last, own)
+    by_p, by_q = maths.likeliest(p, top), maths.likeliest(q, top) if k else own.new_empty(0, top)
+    ids = torch.cat([own[:, None], second[:, None], by_p, torch.cat([by_q, by_p[k:]])], dim=1)
+    alpha = pad(maths.overlap(p[:k], q), (0, 1))
+    scalars = torch.stack([alpha, coins, accepted.expand(k + 1)], dim=1)
+    return torch.cat([scalars, ids, p.gather(1, ids), pad(q.gather(1, ids[:k]), (0, 0, 0, 1))], dim=1)
 
 
 def _refuse_nonsense(rows: list[list[float]], position: int) -> None:
-    for i, (p_sum, q_sum, *_) in enumerate(rows):
-        for name, mass in (("target", p_sum), ("draft", q_sum)):
-            if not 0 <= mass < 2:
+    """A row that is no distribution is NaN all over, so any of its candidates tells."""
+    for i, row in enumerate(rows):
+        _, p, q = _candidates(row)
+        for name, probabilities in (("target", p), ("draft", q)):
+            if math.isnan(sum(probabilities)):
                 raise NumericalFault(
                     f"the {name}'s logits at position {position + i} are no distribution: NaN, +infinity, or nothing"
                     " but -infinity"
                 )
 
 
+def _candidates(row: list[float]) -> tuple[list[float], list[float], list[float]]:
+    """ids, p and q of a row"""
+    width = (len(row) - _SCALARS) // 3
+    ids, p, q = (row[start : start + width] for start in range(_SCALARS, len(row), width))
+    return ids, p, q
+
+
 def _event(row: list[float], column: int, outcome: Outcome) -> TokenEvent:
     """The event of the token in `column` of a row's candidates."""
-    p_sum, q_sum, alpha, u, _ = row[:_SCALARS]
+    alpha, u, _ = row[:_SCALARS]
+    ids, ps, qs = _candidates(row)
     drafted = outcome not in (Outcome.BONUS, Outcome.PLAIN)
-    width = (len(row) - _SCALARS) // 3
-    ids, ps, qs = (row[_SCALARS + i * width : _SCALARS + (i + 1) * width] for i in range(3))
-    candidates = {i: (p, q) for i, p, q in zip(ids, ps, qs) if p > 0 or q > 0}
-    order = sorted(candidates.items(), key=lambda item: -max(item[1]))
-    rest_p = max(0.0, p_sum - sum(p for p, _ in candidates.values()))
-    rest_q = max(0.0, q_sum - sum(q for _, q in candidates.values()))
+    shown = {i: (p, q) for i, p, q in zip(ids, ps, qs) if p > 0 or q > 0}
+    order = sorted(shown.items(), key=lambda item: -max(item[1]))
+    rest_p, rest_q = (max(0.0, 1 - sum(masses)) for masses in zip(*shown.values()))
     return TokenEvent(
         token_id=int(ids[column]),
         outcome=outcome,

@@ -9,12 +9,14 @@ from torch.nn.functional import pad
 
 from .records import SamplingParams
 
+_COLDEST = 1e-30  # a temperature below it draws what it draws, and would overflow
 _FIRST_CUT = 256  # tokens looked at before a nucleus is searched for further down
+_BLOCK = 64  # tokens whose maximum stands for them in a first look
 
 
-def _wide(x: torch.Tensor) -> torch.Tensor:
-    """x in the widest float of its device: sums over 150,000 terms must not drift. Metal has no float64."""
-    return x if x.device.type == "mps" else x.double()
+def _widest(device: torch.device) -> torch.dtype:
+    """For sums over 150,000 terms, which must not drift. Metal has no float64."""
+    return torch.float32 if device.type == "mps" else torch.float64
 
 
 def to_probs(logits: torch.Tensor, params: SamplingParams) -> torch.Tensor:
@@ -23,12 +25,12 @@ def to_probs(logits: torch.Tensor, params: SamplingParams) -> torch.Tensor:
     Order: temperature, top-k, top-p, min-p. Tokens as likely as the last one kept are kept too. Temperature 0 is a
     one-hot row, so that greedy decoding needs no rule of its own. A row that is no distribution comes back as NaN.
     """
-    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    best, best_id = logits.max(dim=-1, keepdim=True)
+    wide = torch.promote_types(logits.dtype, torch.float32)
     if params.greedy:
-        return torch.zeros_like(logits).scatter_(-1, best_id, 1 + 0 * best)  # 0 * NaN and 0 * inf are NaN
-    # The maximum is taken off first, so that a tiny temperature cannot overflow.
-    scaled = (logits - best).div_(max(params.temperature, torch.finfo(logits.dtype).tiny))
+        best, best_id = logits.max(dim=-1, keepdim=True)
+        nothing = 0 * best.to(wide)  # NaN where the maximum is NaN or infinite
+        return nothing.repeat(1, logits.shape[-1]).scatter_(-1, best_id, 1 + nothing)
+    scaled = logits.to(wide, copy=True).div_(max(params.temperature, _COLDEST))
     if 0 < params.top_k < logits.shape[-1]:
         kth = scaled.topk(params.top_k, dim=-1).values[..., -1:]
         scaled.masked_fill_(scaled < kth, -torch.inf)
@@ -52,7 +54,7 @@ def _nucleus_floor(probs: torch.Tensor, top_p: float) -> torch.Tensor:
     cut = min(_FIRST_CUT, width) if probs.device.type == "cpu" else width
     while True:
         top = probs.topk(cut, dim=-1).values
-        before = _wide(top).cumsum(dim=-1) - _wide(top)
+        before = top.cumsum(dim=-1, dtype=_widest(top.device)) - top
         inside = before < top_p
         if cut == width or not inside[..., -1].any():
             return top.masked_fill(~inside, torch.inf).amin(dim=-1, keepdim=True)
@@ -65,7 +67,7 @@ def draw(probs: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
     One uniform is cheaper than the V exponentials of `multinomial` by a factor of twenty, and a run can be replayed
     from its uniforms.
     """
-    cdf = _wide(probs).cumsum(dim=-1)
+    cdf = probs.cumsum(dim=-1, dtype=_widest(probs.device))
     total = cdf[..., -1:].contiguous()  # searchsorted warns of anything else
     ids = torch.searchsorted(cdf, uniforms.to(cdf.dtype)[..., None] * total, right=True)
     last = torch.searchsorted(cdf, total)  # for a u of 1, which is no coin but may come from a slider
@@ -108,7 +110,27 @@ def last_law(accepted: torch.Tensor, p: torch.Tensor, q: torch.Tensor) -> torch.
     """The law of the round's last token: accepted (scalar), p (K + 1, V), q (K, V) -> (1, V).
 
     The residual at the first rejection; after K acceptances p at position K + 1, which is the residual against a q of
-    zero, so no branch is needed.
+    zero, so nothing depends on the verdict but a row's number.
     """
     row = accepted.reshape(1)
-    return residual(p.index_select(0, row), pad(q, (0, 0, 0, 1)).index_select(0, row))
+    p_here = p.index_select(0, row)
+    if len(q) == 0:
+        return p_here
+    q_here = q.index_select(0, row.clamp(max=len(q) - 1)).mul_((row < len(q)).to(q.dtype))
+    return residual(p_here, q_here)
+
+
+def likeliest(probs: torch.Tensor, n: int) -> torch.Tensor:
+    """Ids of the n largest of each row, in no order: (rows, V) -> (rows, n).
+
+    Only the n blocks with the largest maxima can hold one of them; `topk` over everything costs four times as much.
+    """
+    blocks = probs.shape[1] // _BLOCK
+    if blocks <= n:
+        return probs.topk(n, dim=1).indices
+    inside = blocks * _BLOCK
+    best = probs[:, :inside].unflatten(1, (blocks, _BLOCK)).amax(dim=-1).topk(n, dim=1).indices
+    steps = torch.arange(_BLOCK, device=probs.device)
+    tail = torch.arange(inside, probs.shape[1], device=probs.device).expand(len(probs), -1)
+    ids = torch.cat([(best[:, :, None] * _BLOCK + steps).flatten(1), tail], dim=1)
+    return ids.gather(1, probs.gather(1, ids).topk(n, dim=1).indices)
