@@ -10,19 +10,23 @@ export function plotly() {
     const script = document.createElement("script");
     script.src = new URL("specdemo/plotly.min.js", document.baseURI).href;
     script.onload = () => resolve(window.Plotly);
-    script.onerror = () => reject(new Error("plotly.js did not load"));
+    script.onerror = () => {
+      library = null;
+      reject(new Error("plotly.js did not load"));
+    };
     document.head.append(script);
   });
   return library;
 }
 
+/** Figures and sentences by question: asked for once, the last ones kept. */
 export class Inspections {
   constructor(ask) {
     this.ask = ask;
     this.kept = new Map();
   }
 
-  /** Figures and sentences of a token, as a promise. */
+  /** The answer to a question, as a promise. */
   get(question) {
     const key = JSON.stringify(question);
     let answer = this.kept.get(key);
@@ -37,17 +41,64 @@ export class Inspections {
   }
 }
 
-/** Draw a figure into a box, or empty the box; the box keeps its height. */
-export async function draw(box, figure, config) {
-  const library = await plotly();
-  if (!figure) {
-    if (box.classList.contains("js-plotly-plot")) library.purge(box);
-    box.replaceChildren();
-    box.hidden = true;
-    return;
+/** A <figure> whose words are HTML, which wraps, and whose drawing has neither title nor legend, which would not. */
+export class Figure {
+  constructor(element, config) {
+    this.element = element;
+    this.caption = element.querySelector("figcaption");
+    this.box = element.lastElementChild;
+    this.config = config;
   }
-  box.hidden = false;
-  await library.react(box, figure.data, figure.layout, config);
-  box.setAttribute("role", "img");
-  box.setAttribute("aria-label", figure.layout.meta?.alt ?? "");
+
+  async draw(figure) {
+    this.element.hidden = !figure;
+    if (!figure) return;
+    const library = await plotly();
+    this.caption.replaceChildren(...this.words(figure));
+    this.box.setAttribute("role", "img");
+    this.box.setAttribute("aria-label", figure.layout.meta.alt);
+    await library.react(this.box, figure.data, this.fitted(figure), this.config);
+  }
+
+  /** The heading, unless the inspector's own stands above it, and what the colours mean. */
+  words({ data, layout }) {
+    const [first, second] = layout.meta.heading;
+    const heading = document.createElement("p");
+    if (this.element.dataset.figure !== "position") {
+      const strong = document.createElement("strong");
+      strong.textContent = first;
+      heading.append(strong, " ");
+    }
+    heading.append(second ?? "");
+    const keys = data.filter((trace) => trace.showlegend && trace.name).map(keyOf);
+    return [heading, ...keys];
+  }
+
+  /** The layout without its title and legend and the room for them. */
+  fitted({ data, layout }) {
+    const title = layout.title.text.includes("<br>") ? 68 : 44;
+    const legend = layout.legend ? layout.legend.y * layout.height : 0;
+    const { t, b, ...sides } = layout.margin;
+    return {
+      ...layout,
+      title: undefined,
+      showlegend: false,
+      height: layout.height - title - legend,
+      margin: { ...sides, t: t - title, b: b - legend },
+      font: { ...layout.font, family: getComputedStyle(document.documentElement).getPropertyValue("--sd-sans") },
+    };
+  }
+}
+
+/** A trace's entry in the legend: its colour, its stripes, its name. */
+function keyOf({ name, marker }) {
+  const key = document.createElement("span");
+  key.className = "sd-figure-key";
+  const swatch = document.createElement("i");
+  const { pattern } = marker;
+  swatch.style.background = pattern
+    ? `repeating-linear-gradient(-45deg, ${pattern.fgcolor} 0 2px, ${pattern.bgcolor} 2px 5px)`
+    : marker.color;
+  key.append(swatch, name);
+  return key;
 }

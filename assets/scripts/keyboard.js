@@ -5,6 +5,8 @@ export function keyboard({ onRun, onStop }) {
   document.addEventListener("keydown", (press) => {
     if (press.key === "Enter" && (press.ctrlKey || press.metaKey)) {
       press.preventDefault();
+      // A number counts once its field is left.
+      if (document.activeElement?.matches("input")) document.activeElement.blur();
       button("sd-run")?.click();
     } else if (press.key === "Escape" && document.body.classList.contains("sd-running")) {
       press.preventDefault();

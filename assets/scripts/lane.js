@@ -1,5 +1,6 @@
 // A lane: a pane of tokens that can be walked, and that stays at its end while the reader lets it.
 
+import { probability } from "./format.js";
 import { spell } from "./text.js";
 
 const NEAR_END = 32; // pixels
@@ -77,9 +78,13 @@ export class Lane {
     token.setAttribute("role", "option");
     token.setAttribute("aria-selected", "false");
     token.dataset.event = place;
-    token.title = this.labels[event.outcome];
+    token.title = this.title(event);
     spell(token, event.text, { flat: lost });
     return token;
+  }
+
+  title({ outcome, p, q }) {
+    return `${this.labels[outcome]} · p ${probability(p)}${q === null ? "" : ` · q ${probability(q)}`}`;
   }
 
   /** Tokens that can be walked to, in the order of time. */
@@ -127,6 +132,13 @@ export class Lane {
       default:
         return null;
     }
+  }
+
+  /** Addresses that an arrow key would lead to from the picked token. */
+  neighbours() {
+    const tokens = this.tokens();
+    const here = tokens.indexOf(this.picked);
+    return [tokens[here + 1], tokens[here - 1]].filter(Boolean).map((token) => this.address(token));
   }
 
   /** Mark the picked token, or none; the pane scrolls to it, the page does not. */

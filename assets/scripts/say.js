@@ -1,4 +1,4 @@
-// The line that says what is going on, and the line that says what runs.
+// The line that says what is going on and with which settings, and beside it what runs.
 
 import { bytes, fill, parameters } from "./format.js";
 
@@ -7,13 +7,16 @@ export class Say {
     this.root = root;
     this.words = words;
     this.text = root.querySelector(".sd-phase-text");
+    this.settings = root.querySelector(".sd-settings");
     this.pair = root.querySelector(".sd-pair");
+    this.summary = this.pair.querySelector("summary");
+    this.notes = this.pair.querySelector("ul");
     this.bar = root.querySelector(".sd-progress");
     this.fill = this.bar.firstElementChild;
   }
 
   phase(phase) {
-    const sentence = phase.name === "failed" ? phase.sentence : this.words[`phase_${phase.name}`] ?? "";
+    const sentence = phase.name === "failed" ? phase.sentence : (this.words[`phase_${phase.name}`] ?? "");
     const text = fill(sentence, phase);
     if (this.text.textContent !== text) this.text.textContent = text;
     this.root.dataset.phase = phase.name;
@@ -25,10 +28,40 @@ export class Say {
     this.fill.style.width = `${100 * (fraction ?? 0)}%`;
   }
 
-  models(about) {
+  /** With what the run on the page was asked for. */
+  run(head) {
+    const { words } = this;
+    const parts = [`K ${head.k}`, `${words.short_temperature} ${head.temperature}`];
+    if (head.top_k > 0) parts.push(`top-k ${head.top_k}`);
+    if (head.top_p < 1) parts.push(`top-p ${head.top_p}`);
+    if (head.min_p > 0) parts.push(`min-p ${head.min_p}`);
+    if (head.seed !== null) parts.push(`${words.short_seed} ${head.seed}`);
+    if (head.chat === false) parts.push(words.short_raw);
+    this.settings.textContent = parts.join(" · ");
+    this.settings.title = head.prompt;
+  }
+
+  /** The pair's models, and behind them the notes on how they run. */
+  models(about, notes = []) {
     if (!about?.target) return;
     const one = (role) =>
-      `${about[role]} (${parameters(about[`${role}_parameters`])}, ${about[`${role}_dtype`]}, ${bytes(about[`${role}_bytes`])})`;
-    this.pair.textContent = `${one("target")} + ${one("draft")} · ${about.target_device}`;
+      [
+        about[role],
+        `${parameters(about[`${role}_parameters`])}, ${about[`${role}_dtype`]}, ${bytes(about[`${role}_bytes`])}`,
+      ].join(" (") + ")";
+    this.summary.textContent = `${one("target")} + ${one("draft")} · ${about.target_device}`;
+    this.pair.classList.toggle("sd-has-notes", notes.length > 0);
+    this.notes.replaceChildren(
+      ...notes.map((note) => {
+        const item = document.createElement("li");
+        item.textContent = note;
+        return item;
+      }),
+    );
+  }
+
+  /** A sentence in the place of the models, while they come. */
+  coming(sentence) {
+    this.summary.textContent = sentence;
   }
 }

@@ -55,7 +55,8 @@ class Score {
         judged: stats?.judged ?? "–",
       });
     }
-    const spent = stats?.seconds ?? [0, 0, 0];
+    let spent = stats?.seconds ?? [0, 0, 0];
+    if (!this.speculative) spent = [0, spent[1], spent[0] + spent[2]]; // nothing is drafted here
     const total = spent.reduce((a, b) => a + b, 0);
     this.slices.forEach((slice, i) => (slice.style.flexGrow = total ? spent[i] / total : 0));
     for (const [part, value] of this.parts) value.textContent = seconds(stats && spent[PARTS.indexOf(part)]);

@@ -1,6 +1,6 @@
 // The stage: takes the deltas and hands each part what is new to it.
 
-import { draw, plotly } from "./figures.js";
+import { plotly } from "./figures.js";
 import { Inspector } from "./inspector.js";
 import { keyboard } from "./keyboard.js";
 import { Lane } from "./lane.js";
@@ -14,6 +14,8 @@ import { themeButton } from "./theme.js";
 
 const SILENCE_MS = 4000;
 const POLL_MS = 700;
+const REST_MS = 250;
+const MARGIN = 16; // pixels
 
 class Stage {
   constructor({ element, props, server, watch }) {
@@ -41,7 +43,7 @@ class Stage {
     legend(this.root.querySelector(".sd-legend"), outcomes);
     this.download = this.root.querySelector(".sd-download");
     this.download.addEventListener("click", () => save(server, this.log));
-    this.root.querySelector(".sd-refused-toggle").addEventListener("change", (change) => {
+    this.root.querySelector(".sd-lost-toggle").addEventListener("change", (change) => {
       this.root.classList.toggle("sd-hide-lost", !change.target.checked);
       for (const lane of Object.values(this.lanes)) lane.keepEnd();
     });
@@ -66,9 +68,6 @@ class Stage {
 
   take(delta) {
     this.heard = performance.now();
-    if (this.halted !== undefined && delta.run === this.halted && !delta.final) {
-      // A stopped run has said its last word to this page when `halt` answered.
-    }
     if (!delta.run) {
       if (delta.phase) this.refused(delta.phase);
       return;
@@ -88,7 +87,8 @@ class Stage {
     this.strip.add(news.rounds.spec);
     if (delta.stats) this.scoreboard.show(delta.stats);
     if (delta.head) {
-      this.say.models(delta.head.pair);
+      this.say.run(delta.head);
+      this.say.models(delta.head.pair, delta.head.notes);
       this.root.style.setProperty("--sd-k", Math.max(1, delta.head.k));
     }
     this.say.phase(this.log.phase);
@@ -98,6 +98,11 @@ class Stage {
       const [round, event] = this.log.pick;
       this.pick({ lane: "spec", round, event }, false);
     }
+  }
+
+  /** Whether the page shows nothing but the recorded run. */
+  get quiet() {
+    return this.root.dataset.state === "idle" && (!this.log.head || this.log.head.recorded);
   }
 
   clear() {
@@ -153,24 +158,46 @@ class Stage {
   async follow() {
     try {
       const status = await this.server.status({});
-      if (status.state === "ready" && (!this.log.head || this.log.head.recorded)) this.say.models(status.pair);
-      if (status.state === "loading") {
-        this.say.pair.textContent = status.sentence;
-        this.say.progress(status.fraction);
-        setTimeout(() => this.follow(), POLL_MS);
-      } else if (this.log.final) this.say.progress(null);
+      if (!this.quiet) return; // a run tells more
+      if (status.state === "ready") this.say.models(status.pair, status.notes);
+      if (status.state === "failed") this.refused({ name: "failed", sentence: status.sentence });
+      this.say.progress(status.state === "loading" ? status.fraction : null);
+      if (status.state !== "loading") return;
+      this.say.coming(status.sentence);
+      setTimeout(() => this.follow(), POLL_MS);
     } catch {
       setTimeout(() => this.follow(), 4 * POLL_MS);
     }
   }
 
+  /** Show a token; `chosen` where the reader picked it. */
   pick(address, chosen) {
     this.chosen = this.chosen || (chosen && address !== null);
-    this.address = address;
     for (const lane of Object.values(this.lanes)) lane.show(address);
     this.strip.show(address);
     this.inspector.show(address);
+    if (!chosen || !address) return;
+    this.reveal(this.lanes[address.lane].picked);
+    if (this.log.final) this.ahead(this.lanes[address.lane]);
   }
+
+  /** Scroll the page so that the inspector is seen, but never so far that the picked token is not. */
+  reveal(token) {
+    const below = this.inspector.root.getBoundingClientRect().bottom - window.innerHeight;
+    const room = (token?.getBoundingClientRect().top ?? 0) - MARGIN;
+    const distance = Math.min(below + MARGIN, room);
+    if (distance > 0) window.scrollBy({ top: distance, behavior: calm() ? "instant" : "smooth" });
+  }
+
+  /** Once the reader rests, fetch what the next key would ask for. */
+  ahead(lane) {
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => this.inspector.ahead(lane.neighbours()), REST_MS);
+  }
+}
+
+function calm() {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
 export function mount(parts) {

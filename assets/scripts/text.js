@@ -7,10 +7,16 @@ const SHAPELESS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const JOINERS = /[\u200c\u200d\ufe0e\ufe0f]/u;
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
-function mark(text) {
+/** A mark, with what it stands for inside, unless that has to be laid out by itself. */
+function mark(sign, character = "") {
   const span = document.createElement("span");
   span.className = "sd-mark";
-  span.dataset.mark = text;
+  span.dataset.mark = sign;
+  if (!character) return span;
+  const unseen = document.createElement("span");
+  unseen.className = "sd-unseen";
+  unseen.textContent = character;
+  span.append(unseen);
   return span;
 }
 
@@ -28,7 +34,7 @@ function markOf(character, alone) {
  */
 export function spell(parent, text, { flat = false } = {}) {
   if (TURNING.test(text)) parent.classList.add("sd-turning");
-  const alone = text.trim() === "" || !/[^\p{Cc}\p{Cf}\p{Z}]/u.test(text);
+  const alone = !/[^\p{Cc}\p{Cf}\p{Z}]/u.test(text);
   let plain = "";
   for (const character of text) {
     const sign = markOf(character, alone);
@@ -37,15 +43,10 @@ export function spell(parent, text, { flat = false } = {}) {
       continue;
     }
     if (plain) parent.append(plain);
-    parent.append(mark(sign));
-    plain = flat && (character === "\n" || character === "\r") ? "" : character;
+    const breaks = character === "\n";
+    parent.append(mark(sign, breaks ? "" : character));
+    plain = breaks && !flat ? character : "";
   }
   if (plain) parent.append(plain);
   if (!text) parent.append(mark("◦"));
-}
-
-/** A token's text on one line, for headings and labels. */
-export function oneLine(text, limit = 40) {
-  const shown = [...text].map((c) => markOf(c, true) ?? c).join("");
-  return [...shown].length > limit ? [...shown].slice(0, limit - 1).join("") + "…" : shown;
 }

@@ -1,4 +1,4 @@
-"""What is known of a run, so far or for good: what the page is told, what is drawn and what is saved comes from here."""
+"""What is known of a run, so far or for good: the source of what is told, drawn and saved."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -45,6 +45,7 @@ class Log:
         self.run_id, self.phase = run_id, phase
         self.prompt, self.params, self.k, self.chat = prompt, params, k, chat
         self.pair: Mapping[str, object] = {}
+        self.notes: Sequence[str] = ()
         self.prompt_ids: Sequence[int] = ()
         self.rounds: dict[Lane, list[Round]] = {lane: [] for lane in LANES}
         self.tails: dict[Lane, str] = {}
@@ -99,7 +100,9 @@ class Log:
         delta: dict[str, object] = {"run": self.run_id, "phase": {"name": self.phase.name, **self.phase.values}}
         if with_head:
             recorded = self.phase.name == "recorded"
-            delta["head"] = head(self.prompt, self.params, self.k, self.pair, chat=self.chat, recorded=recorded)
+            delta["head"] = head(
+                self.prompt, self.params, self.k, self.pair, self.notes, chat=self.chat, recorded=recorded
+            )
         if with_stats:
             delta["stats"] = self._stats()
         for lane in LANES:

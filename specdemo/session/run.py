@@ -132,7 +132,8 @@ class Run:
         if isinstance(news, Phase):
             self._end(news)
         elif isinstance(news, _Begun):
-            self._log.pair, self._log.prompt_ids, self._log.chat = news.pair.describe(), news.prompt_ids, news.chat
+            self._log.pair, self._log.notes = news.pair.describe(), news.pair.notes
+            self._log.prompt_ids, self._log.chat = news.prompt_ids, news.chat
             self._stop_ids = news.pair.stop_ids
             self._spellers = {lane: Speller(news.pair.decode, news.prompt_ids) for lane in LANES}
         else:

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 
 from ..models import CATALOGUE, PairSpec
-from ..palette import THEMES
 from ..records import Trace, is_whole
 from ..trace import to_json
 from ..view.deltas import to_text
 from ..view.inspection import inspection
+from ..view.position import SHOWN
 from .log import LANES, Log
 from .pairs import Pairs
 from .request import Request
@@ -75,12 +75,13 @@ class Session:
 
     def inspect(self, question: Question) -> dict[str, object] | None:
         """Figures and sentences of a token; None where there is no such token."""
-        run, theme, place = (question.get(name) for name in ("run", "theme", "event"))
-        kept = self._runs.get(run)
+        theme, place, shown = (question.get(name) for name in ("theme", "event", "shown"))
+        kept = self._runs.get(question.get("run"))
         round_ = kept.look().round(question.get("lane"), question.get("round")) if kept else None
         if round_ is None or not is_whole(place) or not 0 <= place < len(round_.events):
             return None
-        return inspection(round_, place, theme if theme in THEMES else "light")
+        theme = theme if theme in ("light", "dark") else "light"
+        return inspection(round_, place, theme, max(2, min(shown, SHOWN)) if is_whole(shown) else SHOWN)
 
     def trace(self, question: Question) -> str | None:
         """A run as the JSON of a trace."""

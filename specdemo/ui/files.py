@@ -1,4 +1,4 @@
-"""What the browser fetches besides the page itself: our style and scripts, and the plotly.js of the installed plotly."""
+"""What the browser fetches besides the page: our style and scripts, and the plotly.js of the installed plotly."""
 
 import html
 from collections.abc import Iterable
@@ -29,6 +29,15 @@ def routes() -> list[BaseRoute]:
 
 def _plotly(request: Request) -> Response:
     return FileResponse(_PLOTLY, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"})
+
+
+def head() -> str:
+    """What stands in the page's head: the style, as it is, since gradio's own `css` rewrites rules inside @media; and
+    the scripts' names, so that they are fetched while the page is still being put together."""
+    scripts = [
+        f'<link rel="modulepreload" href="specdemo/scripts/{path.name}">' for path in sorted(SCRIPTS.glob("*.js"))
+    ]
+    return "\n".join([f"<style>{style()}</style>", *scripts])
 
 
 def style() -> str:

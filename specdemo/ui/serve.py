@@ -2,10 +2,9 @@
 
 import os
 
-
 from ..session import Session
 from ..trace import load
-from .files import ASSETS, routes, style
+from .files import ASSETS, head, routes
 from .page import build
 from .theme import theme
 
@@ -25,7 +24,7 @@ def serve(host: str | None = "127.0.0.1", port: int | None = None, *, session: S
         run_history=False,
         footer_links=["settings"],
         show_error=True,
-        css=style(),
+        head=head(),
         theme=theme(),
         app_kwargs={"routes": routes()},
         **options,

@@ -1,4 +1,4 @@
-"""Records to the JSON that the page is fed with: small, rounded, and safe to repeat, since everything carries its index.
+"""Records to the JSON that the page is fed with: small, rounded, safe to repeat, since all of it carries its index.
 
 A delta is an object with any of
 
@@ -16,6 +16,7 @@ A delta is an object with any of
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 from ..records import Outcome, Round, RunStats, SamplingParams, TokenEvent
 
@@ -59,19 +60,22 @@ def stats_row(stats: RunStats) -> dict[str, object]:
 
 
 def head(
-    prompt: str, params: SamplingParams, k: int, pair: Mapping[str, object], *, chat: bool | None, recorded: bool
+    prompt: str,
+    params: SamplingParams,
+    k: int,
+    pair: Mapping[str, object],
+    notes: Sequence[str],
+    *,
+    chat: bool | None,
+    recorded: bool,
 ) -> dict[str, object]:
-    """What a run was asked for; `chat` is None where a trace does not tell."""
+    """What a run was asked for and what runs it; `chat` is None where a trace does not tell."""
     return {
         "prompt": prompt,
         "k": k,
-        "temperature": params.temperature,
-        "top_k": params.top_k,
-        "top_p": params.top_p,
-        "min_p": params.min_p,
-        "seed": params.seed,
-        "max_new_tokens": params.max_new_tokens,
+        **asdict(params),
         "pair": dict(pair),
+        "notes": list(notes),
         "chat": chat,
         "recorded": recorded,
     }

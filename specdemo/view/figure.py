@@ -31,7 +31,7 @@ def layout(heading: tuple[str, ...], theme: ThemeName, height: int, ink: str | N
         "template": _template(theme),
         "height": height,
         "title": {"text": f'<b style="{colour}">{first}</b>{second}', "pad": {"t": 30 if more else 12, "l": 8}},
-        "meta": {"alt": ": ".join(heading)},
+        "meta": {"alt": ": ".join(heading), "heading": list(heading)},
     }
 
 
