@@ -37,12 +37,13 @@ def speculate(
     top         candidates to record of p and of q at each position, at least 0
 
     The law of the output is the target's own. A run commits before it yields, so it may be closed at any point.
-    Raises ValueError for a k below 0 and for a prompt that is empty, out of the vocabulary or longer than the target's
-    context, and `contract.NumericalFault` for logits that are no distribution.
+    Raises ValueError for a k or a top below 0 and for a prompt that is empty, out of the vocabulary or longer than the
+    target's context, and `contract.NumericalFault` for logits that are no distribution.
     """
+    _check_count("top", top)
     run = _Run(target, drafter, params, k, stop_ids, top, Outcome.BONUS, Coins(params.seed, target.device))
     if not callable(k):
-        _checked_length(k)
+        _check_count("k", k)
     return run.rounds(_checked_prompt(prompt_ids, target))
 
 
@@ -55,6 +56,7 @@ def decode(
     top: int = TOP,
 ) -> Iterator[Round]:
     """The baseline: the target alone, by the same loop, one PLAIN token a round. Arguments as for `speculate`."""
+    _check_count("top", top)
     nobody = NoDrafter(target.vocab_size, target.device)
     run = _Run(target, nobody, params, 0, stop_ids, top, Outcome.PLAIN, Coins(params.seed, target.device))
     return run.rounds(_checked_prompt(prompt_ids, target))
@@ -77,7 +79,8 @@ class _Run:
         end = len(committed) + int(min(self.params.max_new_tokens, room(self.target, len(committed))))
         round_ = None
         while len(committed) < end:
-            wanted = _checked_length(self.k(round_)) if callable(self.k) else self.k
+            wanted = self.k(round_) if callable(self.k) else self.k
+            _check_count("k", wanted)
             # Drafts beyond the cap could never be emitted, so none are made and nothing has to be cut.
             k = min(wanted, end - len(committed) - 1)
             round_ = self._round(0 if round_ is None else round_.index + 1, committed, k)
@@ -94,6 +97,7 @@ class _Run:
         if index == 0:
             self._prefill(committed)
             laps.mark("prefill")
+        newest = self._ids(committed[-1:])  # not later: a copy to a GPU would wait for the draft to be done
         # 1. Draft: up to K tokens, each drawn from its q. The target forgets what was refused before, so that a drafter
         # that looks at it sees only what stands.
         target.rewind(len(committed) - 1)
@@ -103,7 +107,7 @@ class _Run:
         # 2. Verify: one pass of the target over the last committed token and the drafts gives p at K + 1 positions.
         target.rewind(len(committed) - 1)  # where one model plays both parts, it has drafted in between
         readable = drafts.clamp(max=target.vocab_size - 1)  # an id that the target lacks has p = 0, so any will do
-        logits = target.feed(torch.cat([self._ids(committed[-1:]), readable]))
+        logits = target.feed(torch.cat([newest, readable]))
         laps.mark("verify")
         # 3. Judge, and draw the round's last token; all of it stays on the device.
         p, q = maths.same_width(maths.to_probs(logits, params), q)
@@ -126,16 +130,16 @@ class _Run:
         if k == 0:
             return Proposal.none(self.target.vocab_size, device)
         drafts, q = self.drafter.propose(committed, k, self.params, self.coins)
+        assert len(drafts) == len(q) <= k, f"{len(drafts)} drafts with {len(q)} rows of q, where {k} were asked for"
         return Proposal(drafts.to(device), q.to(device))
 
     def _ids(self, ids: Sequence[int]) -> torch.Tensor:
         return torch.tensor(ids, dtype=torch.int64, device=self.target.device)
 
 
-def _checked_length(k: object) -> int:
-    if not is_whole(k) or k < 0:
-        raise ValueError(f"k is {k!r}; it must be a whole number, at least 0")
-    return k
+def _check_count(name: str, value: object) -> None:
+    if not is_whole(value) or value < 0:
+        raise ValueError(f"{name} is {value!r}; it must be a whole number, at least 0")
 
 
 def _checked_prompt(prompt_ids: Sequence[int], target: Model) -> list[int]:

@@ -19,7 +19,7 @@ class ModelDrafter:
     def __init__(self, model: Model) -> None:
         self.model = model
         self._read: list[int] = []  # ids in the model's cache,
-        self._drafts: list[torch.Tensor] = []  # and the drafts that follow them there, still on the device
+        self._drafts = torch.empty(0, dtype=torch.int64)  # and the drafts that follow them there, still on the device
 
     def prefill(self, committed: Sequence[int]) -> None:
         if room(self.model, len(committed)) > 0:
@@ -37,13 +37,14 @@ class ModelDrafter:
         self._read = list(committed)
         # 2. Draw each token from its row; feed it for the next row, but not the K-th: nobody needs the row after it.
         ids, rows = [], []
-        for i, u in enumerate(coins.throw(k).split(1), start=1):
+        for i, u in enumerate(coins.throw(k).to(self.model.device).split(1), start=1):
             rows.append(to_probs(logits, params))
             ids.append(draw(rows[-1], u))
             if i < k:
                 logits = self.model.feed(ids[-1])
-        self._drafts = ids[:-1]
-        return Proposal(torch.cat(ids), torch.cat(rows))
+        drafts = torch.cat(ids)
+        self._drafts = drafts[:-1]
+        return Proposal(drafts, torch.cat(rows))
 
     def _unread(self, committed: Sequence[int]) -> torch.Tensor:
         """Rewind to what `committed` shares with the cache; the ids after it -> (n,).
@@ -51,10 +52,11 @@ class ModelDrafter:
         At least the last one is read again, for its logits. An id that the draft has no row for is read as its last
         one: only acceptance can suffer.
         """
-        read = [*self._read, *(int(i) for i in self._drafts)]
-        self._drafts = []
+        read = [*self._read, *self._drafts.tolist()]
         limit = max(0, min(len(read), len(committed) - 1, self.model.length))
         same = bisect_left(range(limit), True, key=lambda i: read[: i + 1] != list(committed[: i + 1]))
         self.model.rewind(same)
+        # From here on the memory is true whatever happens: what fails to be read is not remembered.
+        self._read, self._drafts = read[:same], self._drafts[:0]
         ids = torch.tensor(committed[same:], dtype=torch.int64, device=self.model.device)
         return ids.clamp_(max=self.model.vocab_size - 1)
