@@ -1,0 +1,186 @@
+"""The check passes a right engine and fails every wrong one: the faults are planted in the maths of the engine."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from table_models import TableModel, logits_of, markov
+
+from specdemo import maths
+from specdemo.check import FALSE_ALARM, check
+from specdemo.contract import NumericalFault
+from specdemo.drafters import model as model_drafter
+from specdemo.memo import Memo
+from specdemo.records import SamplingParams
+
+P = [[0.5, 0.1, 0.1, 0.3], [0.1, 0.2, 0.3, 0.4], [0.25, 0.25, 0.4, 0.1], [0.05, 0.6, 0.05, 0.3]]
+Q = [[0.2, 0.4, 0.3, 0.1], [0.7, 0.1, 0.1, 0.1], [0.3, 0.2, 0.2, 0.3], [0.4, 0.1, 0.3, 0.2]]
+
+
+def checked(**changes):
+    arguments = {"params": SamplingParams(seed=1), "k": 2, "samples": 500, "prompt_ids": [2, 0]} | changes
+    return check(markov(P), markov(Q), arguments.pop("prompt_ids"), arguments.pop("params"), **arguments)
+
+
+def test_a_right_engine_passes() -> None:
+    """A false alarm has odds of 3 in a million a seed, 1 in 80,000 for all four."""
+    for seed in range(4):
+        verdict = checked(params=SamplingParams(seed=seed), samples=300)
+        assert verdict.lossless and len(verdict.fits) == 3
+        assert verdict.exact.error < 1e-12 and verdict.exact.miscast == 0 and verdict.exact.positions > 20
+    assert verdict.alpha == pytest.approx(0.5)  # Σ min of the first rows
+    assert verdict.kept == pytest.approx(0.5, abs=0.15)  # 5 standard errors
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        SamplingParams(temperature=0),
+        SamplingParams(temperature=0.5, top_k=2, seed=3),
+        SamplingParams(temperature=1.5, top_p=0.8, seed=3),
+        SamplingParams(min_p=0.5, seed=3),
+    ],
+    ids=["greedy", "top-k", "top-p", "min-p"],
+)
+@pytest.mark.parametrize("k", [1, 4])
+def test_filters_and_greedy_pass(params: SamplingParams, k: int) -> None:
+    assert checked(params=params, k=k, samples=150).lossless
+
+
+def always_accept(ids, p, q, u):
+    return torch.tensor(len(ids))
+
+
+def threshold(ids, p, q, u):
+    """Keep x when the target gives it at least half of what the draft does: no coin."""
+    at = torch.arange(len(ids))
+    return (p[at, ids] >= 0.5 * q[at, ids]).cumprod(0).sum()
+
+
+def swapped(ids, p, q, u, right=maths.verify):
+    return right(ids, q, p, u)
+
+
+def resample_from_p(p, q):
+    return p
+
+
+def absolute_difference(p, q):
+    gap = (p - q).abs()
+    return gap / gap.sum(-1, keepdim=True)
+
+
+def softmax_of_residual(p, q, right=maths.residual):
+    return right(p, q).softmax(-1)
+
+
+def bonus_from_the_row_before(accepted, p, q, right=maths.last_law):
+    return p[accepted - 1][None] if accepted == len(q) else right(accepted, p, q)
+
+
+def first_row_always(accepted, p, q, right=maths.last_law):
+    return right(accepted * 0, p, q)
+
+
+def wrong_draw(probs, uniforms, right=maths.draw):
+    return probs.argmax(-1)
+
+
+FAULTS = [
+    (maths, "verify", always_accept, "exact"),
+    (maths, "verify", threshold, "exact"),
+    (maths, "verify", swapped, "exact"),
+    (maths, "residual", resample_from_p, "exact"),
+    (maths, "residual", absolute_difference, "exact"),
+    (maths, "residual", softmax_of_residual, "exact"),
+    (maths, "last_law", bonus_from_the_row_before, "sampled"),
+    (maths, "last_law", first_row_always, "sampled"),
+    (maths, "draw", wrong_draw, "sampled"),
+    (model_drafter, "draw", wrong_draw, "sampled"),  # an argmax draft that declares a dense q
+]
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "fault", "seen_by"), FAULTS, ids=[f"{f[1]}: {f[2].__name__}" for f in FAULTS]
+)
+def test_a_planted_fault_fails(
+    monkeypatch: pytest.MonkeyPatch, module: object, name: str, fault: Callable, seen_by: str
+) -> None:
+    monkeypatch.setattr(module, name, fault)
+    verdict = checked()
+    assert not verdict.lossless
+    assert verdict.exact.holds == (seen_by == "sampled")
+    assert min(fit.p_value for fit in verdict.fits) < FALSE_ALARM  # the sampled part sees every one of them
+
+
+def test_progress_is_told() -> None:
+    told: list[float] = []
+    checked(samples=120, progress=lambda fraction, sentence: told.append(fraction))
+    assert told == sorted(told) and told[0] == 0 and told[-1] == 1 and len(told) > 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"k": 0}, "k is 0; it must be a whole number, at least 1"),
+        ({"samples": 0}, "samples is 0"),
+        ({"samples": 2.5}, "samples is 2.5"),
+        ({"prompt_ids": []}, "the prompt has 0 tokens"),
+        ({"prompt_ids": [0, 4]}, "prompt id 4 is not in both vocabularies, 0 to 3"),
+    ],
+)
+def test_what_is_out_of_range_is_refused(changes: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        checked(**changes)
+
+
+def test_a_prompt_without_room_is_refused() -> None:
+    with pytest.raises(ValueError, match="the prompt has 10 tokens and leaves no room for 34 more"):
+        check(markov(P, context=40), markov(Q), [0] * 10, SamplingParams())
+
+
+def test_rows_that_are_no_distribution_are_named() -> None:
+    nan = TableModel(lambda ids: [float("nan")] * 4, 4)
+    with pytest.raises(NumericalFault):
+        check(nan, markov(Q), [0], SamplingParams())
+
+
+def test_vocabularies_of_different_width_pass() -> None:
+    wide = markov([[*row, 0.0] for row in Q] + [[0.25, 0.25, 0.25, 0.25, 0.0]])
+    assert check(markov(P), wide, [1], SamplingParams(seed=4), samples=150).lossless
+    narrow = markov([row[:3] for row in Q[:3]])
+    assert check(markov(P), narrow, [1], SamplingParams(seed=4), samples=150).lossless
+
+
+# ---------------------------------------------------------------- the memo
+
+
+def test_a_memo_gives_the_models_rows_and_asks_once() -> None:
+    """Its rows are the bare model's, whatever was asked before; a row that is asked for twice costs one pass."""
+    law = {}
+
+    def rule(ids):
+        return law.setdefault(
+            tuple(ids), torch.rand(3, generator=torch.Generator().manual_seed(hash(tuple(ids)) % 2**31))
+        )
+
+    model = TableModel(rule, 3)
+    memo = Memo(model, [0, 1, 2])
+    memo.prefill(torch.tensor([0, 1]))
+    block = memo.feed(torch.tensor([2, 0, 1]))
+    assert torch.equal(block, torch.stack([law[0, 1, 2], law[0, 1, 2, 0], law[0, 1, 2, 0, 1]]))
+    passes = len(model.passes)
+    memo.rewind(3)
+    assert memo.length == 3
+    assert torch.equal(memo.feed(torch.tensor([0, 1, 1]))[:2], block[1:])
+    assert len(model.passes) == passes + 1
+    assert model.passes[0] == (0, [0, 1]) and all(before == 2 for before, _ in model.passes[1:])
+
+
+def test_a_memo_forgets_and_finds_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("specdemo.memo._MOST_BYTES", 0)
+    row = logits_of([0.5, 0.5])
+    memo = Memo(TableModel(lambda ids: row + len(ids), 2), [0])
+    memo.feed(torch.zeros(50, dtype=torch.int64))
+    assert len(memo.known) == 16
+    assert torch.equal(memo.row([0, 0]), row + 2)
