@@ -1,6 +1,6 @@
 """What runs behind the page: pairs loaded once, one thing at a time on the machine, runs told as deltas. No gradio."""
 
-from .log import Log, Phase
+from .log import LANES, Log, Phase
 from .pairs import Loading, Pairs
 from .request import Request
 from .run import Run
@@ -8,4 +8,4 @@ from .session import Session
 from .store import Store
 from .turns import Turns
 
-__all__ = ["Loading", "Log", "Pairs", "Phase", "Request", "Run", "Session", "Store", "Turns"]
+__all__ = ["LANES", "Loading", "Log", "Pairs", "Phase", "Request", "Run", "Session", "Store", "Turns"]

@@ -75,7 +75,7 @@ def _pair(name: object, target: object, draft: object) -> PairSpec:
                 "Name both models of your own pair: a hub id or a folder for the target and for the draft."
             )
         return PairSpec(OWN, f"{target} + {draft}", target, draft)
-    if name not in CATALOGUE:
+    if not isinstance(name, str) or name not in CATALOGUE:
         raise ValueError(f"There is no pair called {name!r}; choose one of: {', '.join(CATALOGUE)}.")
     return CATALOGUE[name]
 

@@ -11,7 +11,7 @@ from ..view.inspection import inspection
 from ..view.position import SHOWN
 from .log import LANES, Log
 from .pairs import Pairs
-from .request import Request
+from .request import OWN, Request
 from .run import Run
 from .store import Store
 from .turns import Turns
@@ -24,11 +24,13 @@ Question = Mapping[str, object]
 class Session:
     """All that runs behind the page, shared by its tabs.
 
-    recorded  the run that a fresh page shows
-    pairs     None: loads by `models.load_pair`
+    recorded    the run that a fresh page shows
+    pairs       None: loads by `models.load_pair`
+    own_models  whether anyone may have any hub id or folder loaded: for a server of one's own only
     """
 
-    def __init__(self, recorded: Trace | None = None, pairs: Pairs | None = None) -> None:
+    def __init__(self, recorded: Trace | None = None, pairs: Pairs | None = None, own_models: bool = True) -> None:
+        self.own_models = own_models
         self.turns = Turns()
         self.pairs = pairs or Pairs(self.turns)
         self._runs = Store()
@@ -48,6 +50,8 @@ class Session:
     def run(self, **fields: object) -> Iterator[str]:
         """Deltas of a new run; for a request that cannot be met one delta that says why. Fields as in `Request.of`."""
         try:
+            if fields.get("pair") == OWN and not self.own_models:
+                raise ValueError("Models of your own are switched off on this server.")
             request = Request.of(**fields)
         except ValueError as error:
             sentence = str(error)[:1].upper() + str(error)[1:]

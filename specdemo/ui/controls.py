@@ -19,12 +19,12 @@ class Controls(NamedTuple):
     stop: gr.Button
 
 
-def controls(words: Words) -> Controls:
+def controls(words: Words, own_models: bool) -> Controls:
     with gr.Row(elem_id="sd-controls", equal_height=False):
         with gr.Column(scale=7, min_width=320, elem_id="sd-ask"):
             prompt, chips = _prompt(words)
         with gr.Column(scale=4, min_width=300, elem_id="sd-dials"):
-            fields = _dials(words)
+            fields = _dials(words, own_models)
             run, stop = _buttons(words)
     with gr.Accordion(words["more"], open=False, elem_id="sd-more"):
         fields |= _more(words)
@@ -49,9 +49,9 @@ def _prompt(words: Words) -> tuple[gr.Textbox, list[gr.Button]]:
     return prompt, chips
 
 
-def _dials(words: Words) -> dict[str, gr.components.Component]:
-    titles = [(spec.title, name) for name, spec in CATALOGUE.items()]
-    pair = gr.Dropdown([*titles, (words["own"], OWN)], value="embedded", label=words["pair"], elem_id="sd-pair")
+def _dials(words: Words, own_models: bool) -> dict[str, gr.components.Component]:
+    choices = [(spec.title, name) for name, spec in CATALOGUE.items()] + [(words["own"], OWN)] * own_models
+    pair = gr.Dropdown(choices, value="embedded", label=words["pair"], elem_id="sd-models")
     with gr.Row(elem_id="sd-own"):
         target = gr.Textbox(label=words["own_target"], max_lines=1, min_width=120)
         draft = gr.Textbox(label=words["own_draft"], max_lines=1, min_width=120)

@@ -2,24 +2,37 @@
 
 import os
 
+import gradio as gr
+
 from ..session import Session
 from ..trace import load
 from .files import ASSETS, head, routes
 from .page import build
 from .theme import theme
 
+#: The run that a fresh page shows.
 RECORDING = ASSETS / "traces" / "first.json"
 
+LOCAL = "127.0.0.1"
 
-def serve(host: str | None = "127.0.0.1", port: int | None = None, *, session: Session | None = None, **options):
-    """Serve until interrupted. `host` and `port` None: as the environment says, which is what a Space needs."""
+
+def serve(host: str | None = LOCAL, port: int | None = None, **options: object) -> None:
+    """Open the page and serve it until interrupted; `host` and `port` None: as the environment says, as on a Space.
+
+    Only a page that nobody else can reach loads models by any name.
+    """
+    session = Session(load(RECORDING), own_models=host == LOCAL)
+    open_page(session, host, port, **options).block_thread()
+
+
+def open_page(session: Session, host: str | None = LOCAL, port: int | None = None, **options: object) -> gr.Blocks:
+    """The page, being served; the default pair loads from now on. `options` go to gradio's `launch`."""
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
-    session = session or Session(load(RECORDING) if RECORDING.exists() else None)
     page = build(session)
-    session.preload()
-    return page.launch(
+    page.launch(
         server_name=host,
         server_port=port,
+        prevent_thread_lock=True,
         ssr_mode=False,
         run_history=False,
         footer_links=["settings"],
@@ -29,3 +42,5 @@ def serve(host: str | None = "127.0.0.1", port: int | None = None, *, session: S
         app_kwargs={"routes": routes()},
         **options,
     )
+    session.preload()
+    return page
