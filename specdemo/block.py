@@ -12,7 +12,6 @@ from .records import Outcome, TokenEvent, TopRow
 #: Candidates of p and of q that are kept for the picture of a position.
 TOP = 12
 
-_SLACK = 1e-3  # a sum of 150,000 float32 may be off 1 by far less
 _SCALARS = 3  # columns before the candidates: α, u, and how many drafts stay
 
 

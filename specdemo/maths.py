@@ -28,7 +28,7 @@ def to_probs(logits: torch.Tensor, params: SamplingParams) -> torch.Tensor:
     wide = torch.promote_types(logits.dtype, torch.float32)
     if params.greedy:
         best, best_id = logits.max(dim=-1, keepdim=True)
-        nothing = 0 * best.to(wide)  # NaN where the maximum is NaN or infinite
+        nothing = 0 * best.to(wide).abs()  # NaN where the maximum is NaN or infinite
         return nothing.repeat(1, logits.shape[-1]).scatter_(-1, best_id, 1 + nothing)
     scaled = logits.to(wide, copy=True).div_(max(params.temperature, _COLDEST))
     if 0 < params.top_k < logits.shape[-1]:

@@ -102,6 +102,9 @@ def test_no_temperature_is_too_small(dtype: torch.dtype, temperature: float) -> 
     logits[0, 3] = -60_000
     probs = maths.to_probs(logits, SamplingParams(temperature=temperature))
     assert torch.equal(probs, torch.nn.functional.one_hot(torch.full((20,), 7), 50).to(probs.dtype))
+    assert not maths.to_probs(-logits, SamplingParams(temperature=temperature)).signbit().any(), (
+        "a zero is no minus zero"
+    )
 
 
 @pytest.mark.parametrize("params", [SamplingParams(temperature=0), SamplingParams(), SamplingParams(top_p=0.9)])
@@ -135,6 +138,22 @@ def test_a_token_of_minus_infinity_never_has_a_chance() -> None:
     logits[:, 4] = -torch.inf
     for params in FILTERS:
         assert (maths.to_probs(logits, params)[:, 4] == 0).all()
+
+
+@pytest.mark.parametrize("width", [1, 5, 63, 64, 65, 200, 1000, 5003])
+@pytest.mark.parametrize("kind", ["random", "ties", "one-hot"])
+def test_the_likeliest_are_those_of_a_full_sort(width: int, kind: str) -> None:
+    """By blocks or not: the n largest values, each id once; which of several ties is left open."""
+    probs = random_logits(3, width, dtype=torch.float32).softmax(-1)
+    if kind == "ties":
+        probs = (probs * 20).round()
+    elif kind == "one-hot":
+        probs = maths.to_probs(probs, SamplingParams(temperature=0))
+    for n in {0, 1, 5, min(12, width), min(64, width)} - set(range(width + 1, 100)):
+        ids = maths.likeliest(probs, n)
+        assert ids.shape == (3, n) and all(len(set(row)) == n for row in ids.tolist())
+        best = probs.sort(dim=-1, descending=True).values[:, :n]
+        assert torch.equal(probs.gather(1, ids).sort(dim=-1, descending=True).values, best)
 
 
 # ---------------------------------------------------------------- draw
