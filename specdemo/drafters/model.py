@@ -9,6 +9,8 @@ from ..contract import Coins, Model, Proposal, prefill, room
 from ..maths import draw, to_probs
 from ..records import SamplingParams
 
+_ONE_PASS = 16  # tokens that are read with all their logits, of which only the last are needed
+
 
 class ModelDrafter:
     """Drafts with a model of its own, one token after another.
@@ -30,10 +32,10 @@ class ModelDrafter:
         k = int(max(0, min(k, room(self.model, len(committed)))))
         if k == 0:
             return Proposal.none(self.model.vocab_size, self.model.device)
-        # 1. Take back what was rejected and read what is new: one token, or two when the whole last draft was accepted.
+        # 1. Take back what was rejected and read what is new: few tokens, so all in one pass, after the first round.
         unread = self._unread(committed)
-        prefill(self.model, unread[:-2])
-        logits = self.model.feed(unread[-2:])[-1:]
+        prefill(self.model, unread[:-_ONE_PASS])
+        logits = self.model.feed(unread[-_ONE_PASS:])[-1:]
         self._read = list(committed)
         # 2. Draw each token from its row; feed it for the next row, but not the K-th: nobody needs the row after it.
         ids, rows = [], []

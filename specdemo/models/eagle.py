@@ -1,0 +1,170 @@
+"""A draft that reads the target's mind: one narrow layer over what the target held after its last committed token.
+
+After EAGLE (Li et al. 2024, arXiv 2401.15077) and EAGLE-3 (Li et al. 2025, arXiv 2503.01840). Slot s reads token s
+together with the feature of token s − 1 and predicts token s + 1. The feature is made of the target's residual streams
+("taps") where the target has read token s − 1; for a token that is only drafted, the draft's own stream of the slot
+before stands in. It proposes only the most frequent tokens; q is 0 elsewhere, which is lossless.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch.nn.functional import embedding, rms_norm
+
+from .layer import Layer, place
+from .linear import Linear, pack
+from .llama import Llama, LlamaRun
+from .rows import Rows
+
+#: What config.json calls such a draft.
+MODEL_TYPE = "specdemo_draft"
+
+
+@dataclass(frozen=True, slots=True)
+class Eagle:
+    """Packed weights, shared by all runs. The embedding is the target's own, by reference.
+
+    tap_after            the target's layers whose output it reads
+    tap_mean, tap_scale  (taps, D) to standardise them
+    kept                 (head,) int64: the ids that it can propose, in the head's order
+    """
+
+    target: Llama
+    tap_after: tuple[int, ...]
+    tap_mean: torch.Tensor
+    tap_scale: torch.Tensor
+    fuse: Linear
+    join: Linear
+    layers: tuple[Layer, ...]
+    norm: torch.Tensor
+    head: Linear
+    kept: torch.Tensor
+    frequencies: torch.Tensor
+    eps: float
+    parameters: int
+
+    def open(self, target: LlamaRun) -> "EagleRun":
+        """A run with an empty cache beside a run of the target that keeps this draft's taps."""
+        return EagleRun(self, target)
+
+
+def load_eagle(folder: Path, target: Llama) -> Eagle:
+    """Read the folder's config.json and model.safetensors. Raises ValueError if it was not made for this target."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    shape = config["shape"]
+    width = target.embedding.shape[1]
+    if shape["hidden"] != width or max(config["tap_after"]) >= len(target.layers):
+        raise ValueError(
+            f"the draft reads layers {config['tap_after']} of a target of width {shape['hidden']}; this target has"
+            f" {len(target.layers)} layers and width {width}"
+        )
+    w = load_file(folder / "model.safetensors")
+    parameters = sum(tensor.numel() for tensor in w.values())
+    w = {name: t.to(target.device) if name == "kept" else t.to(target.device, target.dtype) for name, t in w.items()}
+    head_width = shape["hidden"] // shape["heads"]
+    steps = torch.arange(0, head_width, 2, device=target.device).float() / head_width
+    return Eagle(
+        target=target,
+        tap_after=tuple(config["tap_after"]),
+        tap_mean=w["tap_mean"],
+        tap_scale=w["tap_scale"],
+        fuse=pack(w["fuse.weight"]),
+        join=pack(w["join.weight"]),
+        layers=tuple(_layer(w, f"blocks.{i}", shape, config["rms_norm_eps"]) for i in range(shape["layers"])),
+        norm=w["norm"],
+        head=pack(w["head.weight"]),
+        kept=w["kept"].long(),
+        frequencies=config["rope_theta"] ** -steps,
+        eps=config["rms_norm_eps"],
+        parameters=parameters,
+    )
+
+
+def _layer(w: dict[str, torch.Tensor], name: str, shape: dict[str, int], eps: float) -> Layer:
+    return Layer(
+        norm=w[f"{name}.norm_in"],
+        qkv=pack(w[f"{name}.qkv.weight"]),
+        out=pack(w[f"{name}.out.weight"]),
+        mlp_norm=w[f"{name}.norm_mlp"],
+        gate_up=pack(w[f"{name}.gate_up.weight"]),
+        down=pack(w[f"{name}.down.weight"]),
+        heads=shape["heads"],
+        kv_heads=shape["kv_heads"],
+        eps=eps,
+    )
+
+
+class EagleRun:
+    """One run's cache; meets `contract.Model`.
+
+    Slots that were read before the target had read the token before them do not count any more once it has: `length` is
+    then that of the slots before, so that whoever drafts with it reads them again, with the true features.
+    """
+
+    def __init__(self, weights: Eagle, target: LlamaRun) -> None:
+        w, base = weights, weights.target
+        self._w, self._target = w, target
+        self.vocab_size, self.device, self.context = target.vocab_size, target.device, target.context
+        layer = w.layers[0]
+        lead = (len(w.layers), 2, layer.kv_heads)
+        self._kv = Rows(lead, 2 * len(w.frequencies), base.dtype, base.device)
+        self._streams = Rows((), base.embedding.shape[1], base.dtype, base.device)
+        self._read, self._true = 0, 0  # slots read, and how many of the first of them with true features
+
+    @property
+    def length(self) -> int:
+        return self._read if self._target.length < self._true else self._true
+
+    def rewind(self, length: int) -> None:
+        assert 0 <= length <= self.length, (length, self.length)
+        self._read, self._true = length, min(length, self._true)
+
+    @torch.inference_mode()
+    def feed(self, ids: torch.Tensor) -> torch.Tensor:
+        """ids (n,) -> logits (n, V); −∞ where it never proposes"""
+        w = self._w
+        logits = w.head(rms_norm(self._run(ids), w.norm.shape, w.norm, w.eps))
+        return logits.new_full((len(ids), self.vocab_size), -torch.inf).index_copy_(1, w.kept, logits)
+
+    @torch.inference_mode()
+    def prefill(self, ids: torch.Tensor) -> None:
+        self._run(ids)
+
+    def _run(self, ids: torch.Tensor) -> torch.Tensor:
+        """ids (n,) -> streams (n, D): at once as far as the target has read, then one by one."""
+        start = self.length
+        ready = max(0, min(len(ids), self._target.length + 1 - start))
+        streams = []
+        if ready:
+            streams.append(self._slots(ids[:ready], start, self._known(start, start + ready)))
+            self._true = self._read
+        for one in ids[ready:].split(1) if ready < len(ids) else ():
+            streams.append(self._slots(one, self._read, self._streams.room(self._read)[self._read - 1 : self._read]))
+        return torch.cat(streams)
+
+    def _known(self, start: int, stop: int) -> torch.Tensor:
+        """The features that slots start … stop − 1 read, those of the tokens before them: (n, D)"""
+        w = self._w
+        taps = self._target.taps(max(0, start - 1), stop - 1).transpose(0, 1)  # (tokens, taps, D)
+        features = taps.new_zeros(stop - start, taps.shape[-1])  # before the first token there is nothing
+        if len(taps):
+            standard = (rms_norm(taps, taps.shape[-1:], eps=w.eps) - w.tap_mean) * w.tap_scale
+            features[-len(taps) :] = w.fuse(standard.flatten(1))
+        return features
+
+    def _slots(self, ids: torch.Tensor, start: int, features: torch.Tensor) -> torch.Tensor:
+        """Read ids (n,) into slots start … with the features before them: (n, D) -> (n, D)"""
+        w, stop = self._w, start + len(ids)
+        layer = w.layers[0]
+        x = embedding(ids, w.target.embedding)
+        x = w.join(torch.cat([rms_norm(y, y.shape[-1:], eps=w.eps) for y in (x, features)], dim=1))
+        here = place(start, stop, w.frequencies, 1.0, layer.heads // layer.kv_heads, w.target.dtype)
+        kv = self._kv.room(stop)
+        for layer, new_kv, seen_kv in zip(w.layers, kv[..., start:stop, :].unbind(), kv[..., :stop, :].unbind()):
+            x = layer.run(x, new_kv, seen_kv, here)
+        self._streams.room(stop)[start:stop] = x
+        self._read = stop
+        return x

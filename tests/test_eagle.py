@@ -1,0 +1,151 @@
+"""The draft that reads the target's taps: against the model that is trained, slot by slot, and in the engine."""
+
+import pytest
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from specdemo.drafters import ModelDrafter
+from specdemo.engine import speculate
+from specdemo.models.eagle import load_eagle
+from specdemo.models.llama import Llama
+from specdemo.records import SamplingParams
+from tools.draft.store import save_draft
+from tools.draft.student import Draft, Shape
+
+TAPS = (0, 1, 2)
+VOCAB, WIDTH = 97, 48
+CONFIG = LlamaConfig(
+    vocab_size=VOCAB,
+    hidden_size=WIDTH,
+    intermediate_size=80,
+    num_hidden_layers=3,
+    num_attention_heads=6,
+    num_key_value_heads=2,
+    max_position_embeddings=256,
+    initializer_range=0.3,
+)
+IDS = torch.randint(VOCAB, (20,), generator=torch.Generator().manual_seed(3))
+
+
+@pytest.fixture(scope="module")
+def target():
+    torch.manual_seed(0)
+    return Llama(LlamaForCausalLM(CONFIG).eval())
+
+
+@pytest.fixture(scope="module")
+def trained(target):
+    """A random draft as the recipe trains it, in float32."""
+    torch.manual_seed(1)
+    shape = Shape(layers=1, hidden=WIDTH, heads=6, kv_heads=2, intermediate=80, head_size=40, taps=len(TAPS))
+    kept = torch.randperm(VOCAB)[:40].sort().values
+    draft = Draft(shape, target.embedding, kept, eps=target.eps, theta=1e4).requires_grad_(False)
+    for tensor in (*draft.parameters(), draft.tap_mean, draft.tap_scale):
+        tensor.copy_(torch.randn(tensor.shape) * 0.3 + (tensor.dim() == 1))
+        tensor.copy_(tensor.bfloat16().float())  # as it will be stored
+    return draft
+
+
+@pytest.fixture(scope="module")
+def eagle(target, trained, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("draft")
+    save_draft(trained, folder, TAPS)
+    return load_eagle(folder, target)
+
+
+def beside(eagle, target, read):
+    """A run of the target that has read `read` tokens, and the draft's run beside it."""
+    run = target.open(eagle.tap_after)
+    if read:
+        run.feed(IDS[:read])
+    return run, eagle.open(run)
+
+
+@torch.inference_mode()
+def reference(target, trained, depths):
+    """The trained model's logits over its head, (depth, slot, head)."""
+    run = target.open(TAPS)
+    run.feed(IDS)
+    taps = run.taps(0, len(IDS)).transpose(0, 1)[None]
+    return [trained.logits(stream)[0] for stream in trained(IDS[None], taps, depths)]
+
+
+def test_taps_are_the_target_s_streams(target):
+    torch.manual_seed(0)
+    module = LlamaForCausalLM(CONFIG).eval()
+    with torch.inference_mode():
+        states = module.model(IDS[None], output_hidden_states=True).hidden_states
+    run = target.open((0, 1))
+    for part in IDS.split(7):
+        run.feed(part)
+    run.rewind(15)
+    run.feed(IDS[15:])
+    torch.testing.assert_close(run.taps(0, 20)[0], states[1][0], atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(run.taps(3, 17)[1], states[2][0, 3:17], atol=1e-4, rtol=1e-4)
+
+
+def test_committed_slots_are_what_was_trained(target, trained, eagle):
+    (expected,) = reference(target, trained, 1)
+    _, run = beside(eagle, target, 20)
+    logits = torch.cat([run.feed(part) for part in IDS.split([1, 1, 5, 13])])
+    torch.testing.assert_close(logits[:, eagle.kept], expected, atol=1e-4, rtol=1e-4)
+    others = torch.ones(VOCAB, dtype=torch.bool).index_fill(0, eagle.kept, False)
+    assert (logits[:, others] == -torch.inf).all()
+    assert run.length == 20
+
+
+def test_drafted_slots_are_the_deeper_ones(target, trained, eagle):
+    first, second, third = reference(target, trained, 3)
+    _, run = beside(eagle, target, 10)
+    rows = [run.feed(IDS[:11])[-1], run.feed(IDS[11:12])[0], run.feed(IDS[12:13])[0]]
+    assert run.length == 13
+    for row, expected in zip(rows, (first[10], second[11], third[12])):
+        torch.testing.assert_close(row[eagle.kept], expected, atol=1e-4, rtol=1e-4)
+
+
+def test_what_the_target_knows_now_is_read_again(target, trained, eagle):
+    (expected,) = reference(target, trained, 1)
+    base, run = beside(eagle, target, 10)
+    run.prefill(IDS[:11])
+    run.feed(IDS[11:14])
+    base.feed(IDS[10:13])
+    assert run.length == 11
+    torch.testing.assert_close(run.feed(IDS[11:14])[:, eagle.kept], expected[11:14], atol=1e-4, rtol=1e-4)
+    run.rewind(5)
+    torch.testing.assert_close(run.feed(IDS[5:9])[:, eagle.kept], expected[5:9], atol=1e-4, rtol=1e-4)
+
+
+def test_alone_it_reads_its_own_streams(target, eagle):
+    """With a target that has read nothing it is a language model of its own, in blocks as token by token."""
+    one, other = (beside(eagle, target, 0)[1] for _ in range(2))
+    rows = torch.cat([other.feed(part) for part in IDS.split(1)])
+    torch.testing.assert_close(one.feed(IDS), rows, atol=1e-4, rtol=1e-4)
+    one.rewind(8)
+    torch.testing.assert_close(one.feed(IDS[8:]), rows[8:], atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("k", [1, 3, 6])
+def test_each_q_of_a_run_is_what_a_fresh_draft_says(target, eagle, k):
+    """q of the first draft of every round, against a draft that has read the same text from the start."""
+    base = target.open(eagle.tap_after)
+    drafter = ModelDrafter(eagle.open(base))
+    text = IDS[:6].tolist()
+    kept = 0
+    for round_ in speculate(
+        base, drafter, text, SamplingParams(seed=5, max_new_tokens=60, temperature=2.0), k=k, top=97
+    ):
+        if round_.k:
+            again = target.open(eagle.tap_after)
+            again.feed(torch.tensor(text[:-1]))
+            q = eagle.open(again).feed(torch.tensor(text))[-1].div(2.0).softmax(-1)
+            assert round_.events[0].q == pytest.approx(q[round_.events[0].token_id].item(), rel=1e-3)
+        kept += sum(event.outcome == "accepted" for event in round_.events)
+        text += [event.token_id for event in round_.emitted]
+    assert kept >= 5  # else nothing was read again
+
+
+def test_a_draft_of_another_target_is_refused(eagle, trained, tmp_path):
+    save_draft(trained, tmp_path, TAPS)
+    config = LlamaConfig(**CONFIG.to_dict() | {"num_hidden_layers": 2})
+    with pytest.raises(ValueError, match="this target has 2 layers"):
+        load_eagle(tmp_path, Llama(LlamaForCausalLM(config)))
