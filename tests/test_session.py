@@ -95,9 +95,10 @@ def test_the_page_gets_exactly_what_the_engine_makes(pair):
     run = Run(asked, pairs_of(pair), Turns())
     rounds = assembled(told(run))
     ids = pair.encode("the hand", True)
+    target = pair.open_target()
     alone = {
         "spec": speculate(
-            pair.open_target(), ModelDrafter(pair.open_draft()), ids, asked.params, k=3, stop_ids=pair.stop_ids
+            target, ModelDrafter(pair.open_draft(target)), ids, asked.params, k=3, stop_ids=pair.stop_ids
         ),
         "plain": decode(pair.open_target(), ids, asked.params, stop_ids=pair.stop_ids),
     }
@@ -452,6 +453,10 @@ def test_requests_take_what_a_form_sends():
     own = request(pair="own", target=" org/big ", draft="./small").pair
     assert (own.target, own.draft) == ("org/big", "./small")
     assert request(seed=0).params.seed == 0
+
+
+def test_a_prompt_keeps_all_that_is_a_character():
+    assert request(prompt="a\ud800b 𝄞 你\u202e\x00 \ud834\udd1e").prompt == "a\ufffdb 𝄞 你\u202e\x00 𝄞"
 
 
 def test_seeds_that_nobody_chose_differ():

@@ -1,11 +1,12 @@
 """What is known of a run, so far or for good: the source of what is told, drawn and saved."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ..metrics import measure, speedup, why_slower
 from ..records import Round, RunStats, SamplingParams, Trace, is_whole
+from ..text import append
 from ..view.deltas import head, instructive, round_row, stats_row
 
 Lane = Literal["spec", "plain"]
@@ -78,10 +79,7 @@ class Log:
         if not remnant or not self.rounds[lane]:
             return
         self.tails[lane] = remnant
-        last = self.rounds[lane][-1]
-        place = max(i for i, event in enumerate(last.events) if event.outcome.emitted)
-        whole = replace(last.events[place], text=last.events[place].text + remnant)
-        self.rounds[lane][-1] = replace(last, events=(*last.events[:place], whole, *last.events[place + 1 :]))
+        self.rounds[lane][-1] = append(self.rounds[lane][-1], remnant)
 
     def why_ended(self, lane: Lane, stop_ids: Collection[int]) -> str:
         """stop: a stop token; cap: as long as was asked for; context: no room left."""

@@ -52,7 +52,7 @@ class Request:
     ) -> "Request":
         """From the fields of the page. Raises ValueError with one sentence: the field, its value, what is legal."""
         return cls(
-            prompt=prompt if isinstance(prompt, str) else "",
+            prompt=_text(prompt),
             pair=_pair(pair, target, draft),
             chat=bool(chat),
             k=_whole("K", k, 0, MAX_K),
@@ -67,9 +67,15 @@ class Request:
         )
 
 
+def _text(value: object) -> str:
+    """What a browser sent as text; half of a surrogate pair is no character, and nobody could encode it."""
+    text = value if isinstance(value, str) else ""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def _pair(name: object, target: object, draft: object) -> PairSpec:
     if name == OWN:
-        target, draft = (x.strip() if isinstance(x, str) else "" for x in (target, draft))
+        target, draft = _text(target).strip(), _text(draft).strip()
         if not target or not draft:
             raise ValueError(
                 "Name both models of your own pair: a hub id or a folder for the target and for the draft."

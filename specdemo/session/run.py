@@ -179,9 +179,10 @@ class Run:
         ids = pair.encode(self._request.prompt, chat)
         self._phase = lambda: Phase("prompt", {"tokens": len(ids)})
         self._put(_Begun(pair, ids, chat))
-        drafter = ModelDrafter(pair.open_draft())
+        target = pair.open_target()
+        drafter = ModelDrafter(pair.open_draft(target))
         lanes = {
-            "spec": speculate(pair.open_target(), drafter, ids, params, k=k, stop_ids=pair.stop_ids),
+            "spec": speculate(target, drafter, ids, params, k=k, stop_ids=pair.stop_ids),
             "plain": decode(pair.open_target(), ids, params, stop_ids=pair.stop_ids),
         }
         with closing(race(lanes)) as rounds:

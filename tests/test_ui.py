@@ -1,0 +1,142 @@
+"""The page's parts, without a browser: words, templates, styles, and that building it loads no model."""
+
+import inspect
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import gradio as gr
+import pytest
+
+from specdemo.metrics import Slowdown
+from specdemo.models import CATALOGUE
+from specdemo.palette import PALETTE, THEMES
+from specdemo.records import Outcome
+from specdemo.session import Pairs, Request, Session, Turns
+from specdemo.trace import load
+from specdemo.ui.controls import controls
+from specdemo.ui.files import ASSETS, SCRIPTS, head, template, variables
+from specdemo.ui.page import build
+from specdemo.ui.presets import PRESETS
+from specdemo.ui.serve import RECORDING
+from specdemo.ui.words import ENGLISH
+
+ROOT = Path(__file__).resolve().parents[1]
+TEMPLATES = ["header.html", "stage.html"]
+
+
+def no_load(spec, progress):
+    raise AssertionError("nobody asked for a model")
+
+
+@pytest.fixture(scope="module")
+def config():
+    session = Session(load(RECORDING), Pairs(Turns(), load=no_load))
+    return build(session).get_config_file()
+
+
+def components(config, kind):
+    return [c["props"] for c in config["components"] if c["type"] == kind]
+
+
+def test_importing_the_page_loads_neither_models_nor_transformers():
+    code = "import sys, app, specdemo.ui.serve; sys.exit('transformers' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=300).returncode == 0
+
+
+def test_all_words_in_templates_and_scripts_are_there():
+    wanted = {word for name in TEMPLATES for word in re.findall(r"\[\[(\w+)\]\]", (ASSETS / name).read_text("utf-8"))}
+    for path in SCRIPTS.glob("*.js"):
+        wanted |= set(re.findall(r"\bwords\.(\w+)", path.read_text("utf-8")))
+    assert wanted <= set(ENGLISH), wanted - set(ENGLISH)
+
+
+def test_no_word_is_left_over():
+    used = "\n".join(path.read_text("utf-8") for path in [*SCRIPTS.glob("*.js"), *ASSETS.glob("*.html")])
+    used += "\n".join(
+        path.read_text("utf-8") for path in (ROOT / "specdemo" / "ui").glob("*.py") if path.stem != "words"
+    )
+    computed = ("phase_", "why_", "end_", "where_")
+    assert [w for w in ENGLISH if not w.startswith(computed) and not re.search(rf"\b{w}\b", used)] == []
+
+
+def test_every_phase_end_and_reason_has_its_sentence():
+    phases = ["recorded", "loading", "waiting", "prompt", "running", "done", "stopped", "lost", "sent"]
+    assert {f"phase_{name}" for name in phases} | {f"why_{why}" for why in Slowdown} <= set(ENGLISH)
+    assert {"end_stop", "end_cap", "end_context"} <= set(ENGLISH)
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_templates_are_filled_in_as_text(name):
+    words = {**ENGLISH, "lead": "<img src=x>", "half": '"&'}
+    filled = template(name, words)
+    assert "[[" not in filled and "<img" not in filled
+    with pytest.raises(AssertionError):
+        template(name, {**ENGLISH, "lead": "${1}", "half": "`{{x}}"})
+
+
+def test_the_style_has_every_colour_of_the_palette_in_both_themes():
+    light, dark = variables().splitlines()
+    for line, theme in ((light, "light"), (dark, "dark")):
+        for name, colour in THEMES[theme]._asdict().items():
+            assert f"--sd-{name}: {colour};" in line
+        for outcome in Outcome:
+            assert f"--sd-{outcome}-ink: {getattr(PALETTE[outcome], theme).ink};" in line
+    assert light.startswith(":root {") and ".dark {" in dark
+
+
+def test_styles_use_no_colour_of_their_own_and_only_variables_that_exist():
+    text = head()
+    own = re.sub(re.escape(variables()), "", text)
+    assert not re.search(r"#[0-9a-fA-F]{3,8}\b(?=[^{]*;)|\brgba?\(|\bhsla?\(", own)
+    defined = set(re.findall(r"(--sd-[\w-]+):", text)) | {"--sd-k"}  # set by the script
+    assert set(re.findall(r"var\((--sd-[\w-]+)", text)) <= defined
+
+
+def test_nothing_on_the_page_points_outside(config):
+    texts = [head(), *(path.read_text("utf-8") for path in [*SCRIPTS.glob("*.js"), *ASSETS.glob("*.html")])]
+    assert not any(re.search(r"https?://|//cdn", text) for text in texts)
+    assert config["analytics_enabled"] is False
+
+
+def test_presets_can_be_run_and_cover_what_they_promise():
+    assert {preset.label for preset in PRESETS} >= {"Explain", "Story", "Code", "List", "Dialogue", "中文", "Raw text"}
+    for preset in PRESETS:
+        Request.of(prompt=preset.prompt, chat=preset.chat)
+    assert [preset.label for preset in PRESETS if not preset.chat] == ["Raw text"]
+
+
+def test_the_first_page_carries_the_recorded_run(config):
+    (stage,) = (props for props in components(config, "html") if props.get("elem_id") == "sd-stage")
+    delta = json.loads(stage["value"])
+    assert delta["phase"]["name"] == "recorded" and delta["head"]["recorded"]
+    round_, place = delta["pick"]
+    assert delta["spec"][round_][2][place][0] == list(Outcome).index(Outcome.REJECTED)
+    assert delta["spec"] and delta["plain"] and delta["stats"]["speedup"]
+
+
+def test_the_page_has_one_generator_and_keeps_no_state(config):
+    assert not components(config, "state") and not components(config, "plot")
+    named = [d for d in config["dependencies"] if d["api_visibility"] != "private"]
+    assert not named, "what belongs to the page alone is no API"
+    runs = [d for d in config["dependencies"] if d["types"]["generator"]]
+    assert len(runs) == 1
+    assert [d["cancels"] for d in config["dependencies"] if d["cancels"]] == [[runs[0]["id"]]]
+
+
+def test_the_form_offers_exactly_what_a_request_takes():
+    with gr.Blocks():
+        fields = controls(ENGLISH, own_models=True).fields
+    assert set(fields) == set(inspect.signature(Request.of).parameters)
+    defaults = {name: field.value for name, field in fields.items()}
+    asked = Request.of(**defaults)
+    assert asked.pair == CATALOGUE["embedded"] and asked.chat and asked.k == 4
+
+
+def test_own_models_are_offered_only_where_they_may_be_loaded():
+    for allowed in (True, False):
+        session = Session(None, Pairs(Turns(), load=no_load), own_models=allowed)
+        (models,) = components(build(session).get_config_file(), "dropdown")
+        assert ("own" in [value for _, value in models["choices"]]) == allowed
