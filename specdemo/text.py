@@ -58,6 +58,14 @@ class Speller:
         return self._alone[row.token_id]
 
 
+def append(round_: Round, text: str) -> Round:
+    """The round with `text`, what a speller's `flush` gave, added to its last emitted token."""
+    last = max(i for i, event in enumerate(round_.events) if event.outcome.emitted)
+    events = list(round_.events)
+    events[last] = replace(events[last], text=events[last].text + text)
+    return replace(round_, events=tuple(events))
+
+
 def _ended(events: list[TokenEvent], remnant: str) -> tuple[TokenEvent, ...]:
     """The events, with what the lost tokens left unfinished given to the last of them."""
     if remnant:
