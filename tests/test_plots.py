@@ -181,6 +181,7 @@ def test_everything_else_that_dwarfs_the_tokens_is_broken_and_says_so():
     (shared,) = traces(figure, colours.shared)
     assert shared["x"][-1] / p_bars[-1] == pytest.approx(here[-1].shared / here[-1].p)
     assert "not to scale" in ticks(figure)[-1] and numbers(figure, colours.p)[-1] == show(here[-1].p, 3)
+    assert numbers(figure, colours.q)[-1] == show(here[-1].q, 3)
     assert len([shape for shape in figure["layout"]["shapes"] if shape["type"] == "line"]) == 2
     assert ticks(position_figure(sample(Outcome.REJECTED, sharpness=60.0)))[-1] == "everythingelse"
 

@@ -5,7 +5,7 @@ import torch
 from events import DRAFTED, event, law, sample
 
 from specdemo import maths
-from specdemo.records import Outcome, TokenEvent
+from specdemo.records import Outcome, TokenEvent, TopRow
 from specdemo.view.position import SHOWN, residual, rows
 
 SEEDS = range(1, 9)
@@ -57,12 +57,11 @@ def test_an_unlikely_token_is_shown_all_the_same():
 
 
 def test_a_token_that_was_not_recorded_is_taken_out_of_the_rest():
-    p, q = laws(5)
-    least = min(range(200), key=lambda i: max(p[i], q[i]))
-    whole = event(Outcome.ACCEPTED, p, q, 0, u=0.1)
-    bare = TokenEvent(least, Outcome.ACCEPTED, p[least], q[least], 0.1, whole.alpha, whole.top, whole.rest, "x")
+    p, q = [0.5, 0.2, 0.3], [0.4, 0.35, 0.25]
+    bare = TokenEvent(1, Outcome.ACCEPTED, 0.2, 0.35, 0.1, 0.85, (TopRow(0, "a", 0.5, 0.4),), (0.5, 0.6), "x")
     here = rows(bare)
-    assert sum(row.p for row in here) == pytest.approx(1) == sum(row.q for row in here)
+    assert [row.token_id for row in here] == [0, 1, None]
+    assert [row.p for row in here] == pytest.approx(p) and [row.q for row in here] == pytest.approx(q)
 
 
 def test_few_tokens_leave_no_rest():
