@@ -60,6 +60,8 @@ def _from_words(words: str, name: str) -> str | None:
     """The library tells these apart by nothing but their text."""
     if "Error no file named" in words or "does not appear to have a file named model" in words:
         return f"{name} has no weights in safetensors form (or a .gguf file): the only kinds that are read."
+    if "backend tokenizer" in words or "load tokenizer" in words:
+        return f"{name} has no tokenizer that can be read; its files belong beside the weights."
     if "for this kind of AutoModel" in words:
         return f"{name} is not a causal language model that transformers knows, so it cannot write text."
     if "trust_remote_code" in words or "custom code" in words:
@@ -75,4 +77,4 @@ def _rest(error: BaseException, name: str) -> str:
 
 def _words(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__)[:200].rstrip(".")
+    return (lines[0] if lines else type(error).__name__)[:200].rstrip(" .:")

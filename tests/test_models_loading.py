@@ -1,0 +1,436 @@
+"""Two names to a pair: folders, a hub on localhost, and one clear sentence for everything that can go wrong."""
+
+import errno
+import json
+import re
+import shutil
+
+import pytest
+import torch
+from fake_hub import fake_hub
+from huggingface_hub import constants
+from safetensors.torch import load_file, save_file
+from tiny import byte_tokenizer, piece_tokenizer, tiny_config, tiny_model
+from transformers import BertConfig, MambaConfig, PreTrainedConfig, PreTrainedTokenizerFast, T5Config
+
+from specdemo import engine
+from specdemo.drafters import ModelDrafter
+from specdemo.models import CATALOGUE, LoadError, PairSpec, load_pair, loading, memory
+from specdemo.models.checkpoint import load_checkpoint
+from specdemo.models.device import choose_device, choose_dtype
+from specdemo.models.failures import as_load_error
+from specdemo.records import Outcome, SamplingParams
+
+
+def save(folder, config, seed=0, tokenizer=None):
+    """A model as a person has it on disk."""
+    tiny_model(config, seed).save_pretrained(folder)
+    if tokenizer is not None:
+        tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """A target and a smaller draft that share a tokenizer; not to be written to."""
+    home = tmp_path_factory.mktemp("models")
+    target = save(home / "big", tiny_config(3), 1, byte_tokenizer())
+    draft = save(home / "small", tiny_config(1, vocab_size=300), 2, byte_tokenizer())  # padded to another width
+    return target, draft
+
+
+@pytest.fixture
+def copies(folders, tmp_path):
+    """The same two, to be spoilt."""
+    return tuple(shutil.copytree(folder, tmp_path / folder.name) for folder in folders)
+
+
+def load(target, draft, **options):
+    return load_pair(PairSpec("mine", "Mine", str(target), str(draft)), device="cpu", dtype="float32", **options)
+
+
+def refusal(target, draft, **options) -> str:
+    """The sentence that refuses a pair; it is one line."""
+    with pytest.raises(LoadError) as caught:
+        load(target, draft, **options)
+    sentence = str(caught.value)
+    assert "\n" not in sentence and sentence.endswith("."), sentence
+    return sentence
+
+
+def test_two_folders(folders):
+    told = []
+    pair = load(*folders, progress=lambda fraction, sentence: told.append((fraction, sentence)))
+    assert (pair.target.title, pair.draft.title) == ("big", "small")
+    assert pair.target.parameters > pair.draft.parameters > 0
+    assert pair.target.bytes == 4 * pair.target.parameters
+    assert (pair.target.dtype, str(pair.target.device), pair.target.context) == (torch.float32, "cpu", 512)
+    assert (pair.open_target().vocab_size, pair.open_draft(pair.open_target()).vocab_size) == (
+        len(byte_tokenizer()),
+        300,
+    )
+    assert pair.has_chat and pair.stop_ids == {2}
+    assert all(sentence.endswith(".") for sentence in pair.notes)
+    assert {type(value) for value in pair.describe().values()} <= {str, int, float}
+    fractions = [fraction for fraction, _ in told]
+    assert fractions == sorted(fractions) and fractions[-1] == 1.0 and fractions[0] >= 0
+
+
+def test_what_was_loaded_is_what_was_saved(folders):
+    pair, module, ids = load(*folders), tiny_model(tiny_config(3), 1), torch.arange(3, 40)
+    with torch.inference_mode():
+        expected = module(ids[None]).logits[0]
+    torch.testing.assert_close(pair.open_target().feed(ids), expected, atol=1e-4, rtol=0)
+
+
+def test_a_pair_runs(folders):
+    pair = load(*folders)
+    target, prompt = pair.open_target(), pair.encode("Hi the and", chat=True)
+    drafter = ModelDrafter(pair.open_draft(target))
+    rounds = list(engine.speculate(target, drafter, prompt, SamplingParams(seed=1, max_new_tokens=20), k=3))
+    assert sum(len(round_.emitted) for round_ in rounds) == 20
+
+
+def test_one_model_for_both_parts_is_loaded_once(folders, monkeypatch):
+    loaded = []
+
+    def counted(*args):
+        loaded.append(args)
+        return load_checkpoint(*args)
+
+    monkeypatch.setattr(loading, "load_checkpoint", counted)
+    pair = load(folders[0], folders[0])
+    assert len(loaded) == 1 and pair.target is pair.draft
+    one = pair.open_target()
+    other = pair.open_draft(one)
+    one.feed(torch.arange(5))
+    assert (one.length, other.length) == (5, 0)
+    assert any("one model" in note for note in pair.notes)
+    rounds = engine.speculate(one, ModelDrafter(other), [5, 6], SamplingParams(temperature=0, max_new_tokens=40), k=4)
+    assert not any(event.outcome is Outcome.REJECTED for round_ in rounds for event in round_.events)
+
+
+def test_a_draft_that_is_no_smaller_is_noted_and_allowed(folders):
+    target, draft = folders
+    assert any("not smaller" in note for note in load(draft, target).notes)
+    assert not any("not smaller" in note for note in load(target, draft).notes)
+
+
+def test_stop_ids_are_those_of_the_checkpoint_the_tokenizer_and_the_chat(copies):
+    target, draft = copies
+    settings = json.loads((target / "generation_config.json").read_text())
+    (target / "generation_config.json").write_text(json.dumps(settings | {"eos_token_id": [7, 9]}))
+    assert load(target, draft).stop_ids == {2, 7, 9}
+
+
+# What is refused
+
+
+def test_neither_folder_nor_id(folders):
+    assert "neither a folder on this machine nor the id" in refusal("./no/such", folders[1])
+    assert "neither a folder on this machine nor the id" in refusal(folders[0], "a/b/c")
+
+
+def test_a_folder_without_a_model(folders, tmp_path):
+    assert re.search("holds no model", refusal(tmp_path, folders[1]))
+
+
+def test_several_gguf_files(folders, tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.gguf").touch()
+    assert "2 .gguf files" in refusal(tmp_path, folders[1])
+
+
+def test_a_folder_without_weights(copies):
+    target, draft = copies
+    (target / "model.safetensors").unlink()
+    assert "no weights in safetensors form" in refusal(target, draft)
+
+
+def test_pickled_weights_are_not_read(copies):
+    target, draft = copies
+    torch.save(load_file(target / "model.safetensors"), target / "pytorch_model.bin")
+    (target / "model.safetensors").unlink()
+    assert "no weights in safetensors form" in refusal(target, draft)
+
+
+def test_a_missing_weight_is_not_made_up(copies):
+    target, draft = copies
+    weights = load_file(target / "model.safetensors")
+    del weights["model.layers.1.mlp.up_proj.weight"]
+    save_file(weights, target / "model.safetensors", metadata={"format": "pt"})
+    assert "lacks 1 of its weights, such as model.layers.1.mlp.up_proj.weight" in refusal(target, draft)
+
+
+def test_damaged_weights(copies):
+    target, draft = copies
+    whole = (target / "model.safetensors").read_bytes()
+    (target / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+    assert "weights" in refusal(target, draft) and "damaged" in refusal(target, draft)
+
+
+def test_a_folder_without_a_tokenizer(copies):
+    target, draft = copies
+    for file in draft.glob("*token*"):
+        file.unlink()
+    assert "small has no tokenizer that can be read" in refusal(target, draft)
+
+
+def test_not_a_causal_language_model(folders, tmp_path):
+    config = T5Config(vocab_size=97, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
+    config.save_pretrained(tmp_path)
+    byte_tokenizer().save_pretrained(tmp_path)
+    assert "encoder-decoder" in refusal(folders[0], tmp_path)
+
+
+def test_a_model_that_sees_the_future(folders, tmp_path):
+    config = BertConfig(
+        vocab_size=300, hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=48
+    )
+    save(tmp_path, config, tokenizer=byte_tokenizer())
+    assert "not a causal language model" in refusal(folders[0], tmp_path)
+
+
+def test_a_state_that_cannot_be_rolled_back(folders, tmp_path):
+    config = MambaConfig(vocab_size=300, hidden_size=32, num_hidden_layers=2, state_size=4)
+    save(tmp_path, config, tokenizer=byte_tokenizer())
+    assert "rolled back" in refusal(folders[0], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"model_type": "nosuch"}, "does not know"),
+        ({"model_type": None}, "does not know"),
+        ({"model_type": "nosuch", "auto_map": {"AutoConfig": "code.Config"}}, "never runs a stranger's code"),
+    ],
+)
+def test_configurations_that_cannot_be_used(copies, change, words):
+    target, draft = copies
+    config = json.loads((target / "config.json").read_text()) | change
+    config = {name: value for name, value in config.items() if value is not None}
+    (target / "config.json").write_text(json.dumps(config))
+    assert words in refusal(target, draft)
+
+
+def test_a_configuration_without_a_vocabulary(copies, monkeypatch):
+    target, draft = copies
+    monkeypatch.setattr(loading.Source, "read_config", lambda source: PreTrainedConfig())
+    assert "gives no vocabulary" in refusal(target, draft)
+
+
+def test_a_configuration_that_is_no_json(copies):
+    target, draft = copies
+    (target / "config.json").write_text("{broken")
+    assert "big could not be loaded" in refusal(target, draft)
+
+
+def test_tokenizers_that_differ(folders, tmp_path):
+    other = save(tmp_path, tiny_config(1), tokenizer=piece_tokenizer())
+    sentence = refusal(folders[0], other)
+    assert "id 0 is '<|endoftext|>' for the target and '<unk>' for the draft" in sentence
+
+
+def test_tokenizers_that_differ_late(copies):
+    target, draft = copies
+    words = json.loads((draft / "tokenizer.json").read_text())
+    names = {i: piece for piece, i in words["model"]["vocab"].items()}
+    last = max(names)
+    words["model"]["vocab"].pop(names[last])
+    words["model"]["vocab"]["other"] = last
+    words["model"]["merges"].pop()
+    (draft / "tokenizer.json").write_text(json.dumps(words))
+    assert f"id {last} is {names[last]!r} for the target and 'other' for the draft" in refusal(target, draft)
+
+
+def test_control_tokens_that_only_one_knows_are_no_disagreement(copies):
+    target, draft = copies
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(draft)
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<|im_start|>", "<think>"]})
+    tokenizer.save_pretrained(draft)
+    load(target, draft)
+
+
+def test_no_room(folders, monkeypatch):
+    monkeypatch.setattr(memory, "_machine_free", lambda: 200_000)
+    sentence = refusal(*folders)
+    assert sentence.startswith("Out of memory: ") and "big and" in sentence and "0.0 GB are free on cpu" in sentence
+
+
+@pytest.mark.parametrize("words", ["available", "total"])
+def test_what_a_machine_tells_about_its_memory(words, tmp_path, monkeypatch):
+    table = tmp_path / "meminfo"
+    table.write_text("MemTotal: 100 kB\nMemAvailable: 7 kB\n" if words == "available" else "MemTotal: 100 kB\n")
+    assert memory._machine_free(table) == (7 * 1024 if words == "available" else memory._machine_total())
+    (tmp_path / "memory.max").write_text("1000\n")
+    (tmp_path / "memory.current").write_text("400\n")
+    assert memory._container_free(tmp_path) == 600
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory._container_free(tmp_path) is None
+
+
+def test_the_size_of_weights_is_known_before_they_are_read():
+    module = tiny_model(tiny_config(2))
+    size = sum(p.numel() for p in module.parameters())
+    assert memory.weights_bytes(tiny_config(2), torch.float32) == 4 * size
+    assert memory.weights_bytes(tiny_config(2), torch.bfloat16) == 2 * size
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20 GiB"), "Out of memory: m does not fit"),
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"), "Out of memory: m does not fit"),
+        (MemoryError(), "Out of memory: m does not fit"),
+        (OSError(errno.ENOSPC, "No space left on device"), "The disk is full"),
+        (RuntimeError("a line\nand another"), "m could not be loaded: a line."),
+    ],
+)
+def test_sentences(error, words):
+    assert words in str(as_load_error(error, "m"))
+
+
+def test_a_fault_of_our_own_is_not_blamed_on_the_model(folders, monkeypatch):
+    def fault(*_):
+        raise AssertionError("ours")
+
+    monkeypatch.setattr(loading, "load_checkpoint", fault)
+    with pytest.raises(AssertionError, match="ours"):
+        load(*folders)
+
+
+# Device and dtype
+
+
+def test_devices():
+    assert choose_device("cpu").type == "cpu"
+    assert choose_device("auto").type in ("cpu", "cuda", "mps")
+    for name in ("nosuch", "meta:3" if torch.cuda.is_available() else "cuda"):
+        with pytest.raises(LoadError, match="is not here"):
+            choose_device(name)
+
+
+@pytest.mark.parametrize(
+    ("able", "expected"),
+    [({"avx512_bf16": True}, torch.bfloat16), ({"amx_bf16": True}, torch.bfloat16), ({"avx2": True}, torch.float32)],
+)
+def test_dtypes_of_a_cpu(able, expected, monkeypatch):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: able)
+    dtype, why = choose_dtype("auto", torch.device("cpu"))
+    assert dtype is expected and "processor" in why
+    assert choose_dtype("float16", torch.device("cpu"))[0] is torch.float16
+    with pytest.raises(LoadError, match="'int3' is not known"):
+        choose_dtype("int3", torch.device("cpu"))
+
+
+def test_the_numbers_asked_for_are_the_numbers_used(folders):
+    spec = PairSpec("mine", "Mine", *map(str, folders))
+    pair = load_pair(spec, device="cpu", dtype="bfloat16")
+    assert pair.target.dtype is pair.draft.dtype is torch.bfloat16
+    assert pair.target.bytes == 2 * pair.target.parameters
+    assert any("bfloat16" in note for note in pair.notes)
+
+
+# The hub
+
+
+@pytest.fixture
+def hub(monkeypatch, tmp_path):
+    with fake_hub(monkeypatch, tmp_path / "cache") as hub:
+        yield hub
+
+
+def test_hub_ids(hub, folders):
+    hub.repos = {"acme/big": folders[0], "acme/small": folders[1]}
+    told = []
+    pair = load("acme/big", "acme/small", progress=lambda *words: told.append(words))
+    assert (pair.target.title, pair.target.path) == ("big", "acme/big")
+    assert any("Downloading" in sentence for _, sentence in told)
+    assert [fraction for fraction, _ in told] == sorted(fraction for fraction, _ in told)
+    fetched = len(hub.asked)
+    load("acme/big", "acme/small")
+    assert len(hub.asked) == fetched, "fetched again"
+
+
+def test_only_what_is_needed_is_fetched(hub, folders, copies):
+    for junk in ("pytorch_model.bin", "consolidated.safetensors", "model.fp16.safetensors", "README.md"):
+        (copies[0] / junk).write_bytes(b"0" * 100)
+    hub.repos = {"acme/big": copies[0], "acme/small": folders[1]}
+    load("acme/big", "acme/small")
+    assert not {"pytorch_model.bin", "consolidated.safetensors", "model.fp16.safetensors", "README.md"} & set(hub.asked)
+    assert hub.asked.count("model.safetensors") == 2
+
+
+def test_weights_in_several_files(hub, copies):
+    target, draft = copies
+    tiny_model(tiny_config(3), 1).save_pretrained(target, max_shard_size="60KB")
+    (target / "model.safetensors").unlink(missing_ok=True)
+    assert len(list(target.glob("model-*.safetensors"))) > 1
+    hub.repos = {"acme/big": target, "acme/small": draft}
+    ids = torch.arange(3, 20)
+    with torch.inference_mode():
+        expected = tiny_model(tiny_config(3), 1)(ids[None]).logits[0]
+    torch.testing.assert_close(load("acme/big", "acme/small").open_target().feed(ids), expected, atol=1e-4, rtol=0)
+
+
+def test_what_does_not_fit_is_not_fetched(hub, folders, monkeypatch):
+    monkeypatch.setattr(memory, "_machine_free", lambda: 200_000)
+    hub.repos = {"acme/big": folders[0], "acme/small": folders[1]}
+    assert "Out of memory" in refusal("acme/big", "acme/small")
+    assert "model.safetensors" not in hub.asked
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_gated(hub, folders, status):
+    hub.refusals["acme/gated"] = (status, "GatedRepo")
+    sentence = refusal("acme/gated", folders[1])
+    assert "acme/gated is gated" in sentence and "https://huggingface.co/acme/gated" in sentence
+
+
+def test_files_that_are_gated_though_the_list_of_them_is_not(hub, folders):
+    hub.repos["acme/gated"] = folders[0]
+    hub.gated.add("acme/gated")
+    assert "acme/gated is gated" in refusal("acme/gated", folders[1])
+
+
+def test_unknown_id(hub, folders):
+    assert "The hub has no model acme/nosuch" in refusal(folders[0], "acme/nosuch")
+
+
+def test_a_hub_that_fails(hub, folders):
+    hub.refusals["acme/big"] = (500, "")
+    sentence = refusal("acme/big", folders[1])
+    assert "hub" in sentence and "acme/big" in sentence
+
+
+def test_no_network(hub, folders, monkeypatch):
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    assert "The hub cannot be reached and acme/big is not on this machine" in refusal("acme/big", folders[1])
+
+
+def test_without_network_what_was_fetched_once_still_loads(hub, folders, monkeypatch):
+    hub.repos = {"acme/big": folders[0], "acme/small": folders[1]}
+    load("acme/big", "acme/small")
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    load("acme/big", "acme/small")
+
+
+def test_half_a_download_without_network(hub, folders, monkeypatch):
+    hub.repos = {"acme/big": folders[0], "acme/small": folders[1]}
+    with monkeypatch.context() as short:
+        short.setattr(memory, "_machine_free", lambda: 200_000)
+        refusal("acme/big", "acme/small")
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    assert "acme/big was downloaded only in part" in refusal("acme/big", "acme/small")
+
+
+# The catalogue
+
+
+def test_the_catalogue_is_data():
+    assert next(iter(CATALOGUE)) == "embedded" and len(CATALOGUE) >= 6
+    for name, spec in CATALOGUE.items():
+        assert (spec.name, bool(spec.title), bool(spec.note)) == (name, True, True)
+        assert spec.note.endswith(".")
+        assert all(re.fullmatch(r"embedded|[\w.-]+/[\w.-]+", model) for model in (spec.target, spec.draft))
+    assert "Gated" in CATALOGUE["llama-3.1-8b"].note
