@@ -2,10 +2,12 @@
 
 import pytest
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
+from tiny import byte_tokenizer
+from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
 from specdemo.drafters import ModelDrafter
 from specdemo.engine import speculate
+from specdemo.models import LoadError, PairSpec, load_pair
 from specdemo.models.eagle import load_eagle
 from specdemo.models.llama import Llama
 from specdemo.records import SamplingParams
@@ -149,3 +151,31 @@ def test_a_draft_of_another_target_is_refused(eagle, trained, tmp_path):
     config = LlamaConfig(**CONFIG.to_dict() | {"num_hidden_layers": 2})
     with pytest.raises(ValueError, match="this target has 2 layers"):
         load_eagle(tmp_path, Llama(LlamaForCausalLM(config)))
+
+
+def test_it_loads_as_the_draft_of_a_pair(trained, tmp_path):
+    """Without a tokenizer or an embedding of its own, over a target of the library."""
+    torch.manual_seed(0)
+    size = {"vocab_size": len(byte_tokenizer())}
+    module = LlamaForCausalLM(LlamaConfig(**CONFIG.to_dict() | size))
+    module.save_pretrained(tmp_path / "target")
+    byte_tokenizer().save_pretrained(tmp_path / "target")
+    save_draft(trained, tmp_path / "draft", TAPS)
+    spec = PairSpec("own", "own", str(tmp_path / "target"), str(tmp_path / "draft"))
+    pair = load_pair(spec, device="cpu", dtype="float32")
+    base = pair.open_target()
+    drafter = ModelDrafter(pair.open_draft(base))
+    rounds = list(speculate(base, drafter, pair.encode("hi", True), SamplingParams(seed=1, max_new_tokens=30), k=4))
+    assert sum(len(round_.emitted) for round_ in rounds) == 30
+    assert pair.draft.reads_target and pair.draft.parameters < pair.target.parameters
+    assert any("reads the target's hidden states" in note for note in pair.notes)
+
+
+def test_a_target_of_the_library_s_forward_cannot_be_read(trained, tmp_path):
+    size = {"vocab_size": len(byte_tokenizer())}
+    GPT2LMHeadModel(GPT2Config(**size, n_embd=32, n_layer=2, n_head=2)).save_pretrained(tmp_path / "target")
+    byte_tokenizer().save_pretrained(tmp_path / "target")
+    save_draft(trained, tmp_path / "draft", TAPS)
+    spec = PairSpec("own", "own", str(tmp_path / "target"), str(tmp_path / "draft"))
+    with pytest.raises(LoadError, match="reads its target's hidden states, and the target runs on the library's"):
+        load_pair(spec, device="cpu", dtype="float32")

@@ -1,15 +1,15 @@
 """One model: from files to weights that have been checked."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel
 
-from ..contract import Model
 from .agreement import agree
 from .cached import CachedModel, declared_ends, weights_of
+from .eagle import load_eagle
 from .errors import LoadError
 from .llama import Llama, why_not
 from .pair import Weights
@@ -20,11 +20,15 @@ from .sources import Source
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """`ends` are the ids that the checkpoint declares to end a text; `forward` says in words which forward runs it."""
+    """`ends` are the ids that the checkpoint declares to end a text; `forward` says in words which forward runs it.
+
+    `own` is our own forward of it, where that is the one.
+    """
 
     weights: Weights
     ends: frozenset[int]
     forward: str
+    own: Llama | None = None
 
 
 def load_checkpoint(source: Source, dtype: torch.dtype, device: torch.device, progress: Progress) -> Checkpoint:
@@ -33,9 +37,34 @@ def load_checkpoint(source: Source, dtype: torch.dtype, device: torch.device, pr
     progress(0.8, f"Reading {source.title} …")
     module = _read(source, folder, dtype).to(device)
     progress(0.9, f"Checking {source.title} …")
-    open_model, forward = _choose_forward(module, dtype)
+    own, forward = _choose_forward(module, dtype)
+    open_model = own.open if own else lambda: CachedModel(module)
     check_model(open_model, dtype, source.title)
-    return Checkpoint(weights_of(module, source.title, source.name, open_model), declared_ends(module), forward)
+    return Checkpoint(weights_of(module, source.title, source.name, open_model), declared_ends(module), forward, own)
+
+
+def load_reader(source: Source, target: Checkpoint, progress: Progress) -> tuple[Checkpoint, Checkpoint]:
+    """A draft that reads its target: the target again, whose runs now keep what the draft reads, and the draft.
+
+    Raises LoadError and ValueError.
+    """
+    if target.own is None:
+        raise LoadError(f"{source.title} reads its target's hidden states, and the target runs on {target.forward}.")
+    progress(0.5, f"Reading {source.title} …")
+    eagle = load_eagle(source.folder, target.own)
+    open_target = partial(target.own.open, eagle.tap_after)
+    check_model(lambda: eagle.open(open_target()), target.weights.dtype, source.title)
+    weights = replace(
+        target.weights,
+        title=source.title,
+        path=source.name,
+        parameters=eagle.parameters,
+        bytes=eagle.parameters * target.weights.dtype.itemsize,
+        open=eagle.open,
+        reads_target=True,
+    )
+    seeing = replace(target, weights=replace(target.weights, open=open_target))
+    return seeing, Checkpoint(weights, frozenset(), "our own forward and reads the target's hidden states")
 
 
 def _read(source: Source, folder: Path, dtype: torch.dtype) -> PreTrainedModel:
@@ -49,12 +78,12 @@ def _read(source: Source, folder: Path, dtype: torch.dtype) -> PreTrainedModel:
     return module.eval()
 
 
-def _choose_forward(module: PreTrainedModel, dtype: torch.dtype) -> tuple[Callable[[], Model], str]:
+def _choose_forward(module: PreTrainedModel, dtype: torch.dtype) -> tuple[Llama | None, str]:
     """Our own forward where it can run the model and says the same; and in words which it is."""
     reason = why_not(module.config)
     if reason is None:
         own = Llama(module)
         if agree(CachedModel(module), own.open(), dtype):
-            return own.open, "our own forward"
+            return own, "our own forward"
         reason = "our own one says something else"
-    return lambda: CachedModel(module), f"the library's forward, since {reason}"
+    return None, f"the library's forward, since {reason}"

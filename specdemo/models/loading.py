@@ -7,7 +7,7 @@ import torch
 from transformers import PreTrainedTokenizerBase
 
 from .catalogue import PairSpec
-from .checkpoint import Checkpoint, load_checkpoint
+from .checkpoint import Checkpoint, load_checkpoint, load_reader
 from .device import choose_device, choose_dtype
 from .errors import LoadError
 from .failures import as_load_error
@@ -28,10 +28,16 @@ def load(spec: PairSpec, device: str, dtype: str, progress: Progress) -> Pair:
         # 1. Find both, and refuse what can be refused before gigabytes are moved.
         target, draft = _locate(spec, progress)
         tokenizer = _shared_tokenizer(target, draft)
-        _refuse_what_cannot_run([target] if target == draft else [target, draft], numbers, place)
+        alone = target == draft or draft.reads_target
+        _refuse_what_cannot_run([target] if alone else [target, draft], numbers, place)
         # 2. Load; a model that plays both parts is loaded once, and each part has caches of its own.
         loaded = _load(target, numbers, place, _within(progress, 0.1, 0.6 if target != draft else 1.0))
-        other = loaded if target == draft else _load(draft, numbers, place, _within(progress, 0.6, 1.0))
+        if target == draft:
+            other = loaded
+        elif draft.reads_target:
+            loaded, other = _load_reader(draft, loaded, _within(progress, 0.6, 1.0))
+        else:
+            other = _load(draft, numbers, place, _within(progress, 0.6, 1.0))
     progress(1.0, "Ready.")
     ends = _stop_ids(tokenizer, loaded)
     notes = (f"Numbers: {why}", *_notes(loaded, other))
@@ -59,7 +65,7 @@ def _locate(spec: PairSpec, progress: Progress) -> tuple[Source, Source]:
 def _shared_tokenizer(target: Source, draft: Source) -> PreTrainedTokenizerBase:
     with _explained(target.name):
         tokenizer = target.read_tokenizer()
-    if draft.tokenizer == target.tokenizer:
+    if draft.reads_target or draft.tokenizer == target.tokenizer:
         return tokenizer
     with _explained(draft.name):
         reason = disagreement(tokenizer, draft.read_tokenizer())
@@ -90,6 +96,11 @@ def _refuse_what_cannot_run(sources: list[Source], dtype: torch.dtype, device: t
 def _load(source: Source, dtype: torch.dtype, device: torch.device, progress: Progress) -> Checkpoint:
     with _explained(source.name):
         return load_checkpoint(source, dtype, device, progress)
+
+
+def _load_reader(source: Source, target: Checkpoint, progress: Progress) -> tuple[Checkpoint, Checkpoint]:
+    with _explained(source.name):
+        return load_reader(source, target, progress)
 
 
 def _within(progress: Progress, start: float, end: float) -> Progress:

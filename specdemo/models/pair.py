@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 class Weights:
     """One model's weights and where they lie.
 
-    path     the hub id or the folder that they came from
-    bytes    memory that the weights take
-    context  the most tokens that the model can hold; None where its configuration does not tell
-    open     makes a model with a fresh cache over these weights
+    path          the hub id or the folder that they came from
+    bytes         memory that the weights take
+    context       the most tokens that the model can hold; None where its configuration does not tell
+    open          makes a model with a fresh cache over these weights
+    reads_target  whether it is a draft that reads what a run of its target holds; `open` then takes that run
     """
 
     title: str
@@ -30,7 +31,8 @@ class Weights:
     dtype: torch.dtype
     device: torch.device
     context: int | None
-    open: Callable[[], Model]
+    open: Callable[..., Model]
+    reads_target: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,9 @@ class Pair:
         """The target with a fresh cache; the weights are shared by all runs."""
         return self.target.open()
 
-    def open_draft(self) -> Model:
-        """The draft with a fresh cache; the weights are shared by all runs."""
-        return self.draft.open()
+    def open_draft(self, target: Model) -> Model:
+        """The draft with a fresh cache, to stand beside `target`, a run that `open_target` made."""
+        return self.draft.open(target) if self.draft.reads_target else self.draft.open()
 
     def encode(self, prompt: str, chat: bool) -> list[int]:
         """The ids of a prompt; with `chat` as the user's turn, with the assistant's turn opened.

@@ -1,5 +1,6 @@
 """Where a model comes from: the embedded one, a folder or a GGUF file of this machine, or the hub."""
 
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedTokenizerBase
 
 from .catalogue import EMBEDDED
+from .eagle import MODEL_TYPE
 from .embedded import DRAFT_FOLDER, target_folder
 from .errors import LoadError
 from .folder import cache_folder
@@ -31,6 +33,14 @@ class Source:
     tokenizer: Path
     gguf: str | None = None
     hub: str | None = None
+
+    @property
+    def reads_target(self) -> bool:
+        """Whether it is a draft that reads its target's hidden states, which no library knows."""
+        try:
+            return json.loads((self.folder / "config.json").read_text(encoding="utf-8"))["model_type"] == MODEL_TYPE
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
 
     def read_config(self) -> PreTrainedConfig:
         return AutoConfig.from_pretrained(self.folder, **self._how())
