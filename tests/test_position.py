@@ -6,7 +6,7 @@ from events import DRAFTED, event, law, sample
 
 from specdemo import maths
 from specdemo.records import Outcome, TokenEvent, TopRow
-from specdemo.view.position import SHOWN, residual, rows
+from specdemo.view.position import SHOWN, folded, residual, rows
 
 SEEDS = range(1, 9)
 
@@ -47,6 +47,17 @@ def test_tokens_are_the_likeliest_and_the_own_one(outcome):
     expected = sorted({own, *[i for i in expected if i != own][: SHOWN - 1]}, key=lambda i: -weight[i])
     assert [row.token_id for row in tokens] == expected
     assert all(row.p == p[row.token_id] for row in tokens)
+
+
+@pytest.mark.parametrize("shown", [1, 2, 5])
+@pytest.mark.parametrize("outcome", Outcome)
+def test_folding_keeps_the_own_token_and_every_mass(outcome, shown):
+    whole = sample(outcome, 4)
+    less = rows(folded(whole, shown))
+    assert len(less) == shown + 1 and [row.mine for row in less].count(True) == 1
+    for mass in ("p", "shared", "over", "gap"):
+        assert sum(getattr(row, mass) for row in less) == pytest.approx(sum(getattr(row, mass) for row in rows(whole)))
+    assert less[-1].q is None if outcome not in DRAFTED else sum(row.q for row in less) == pytest.approx(1)
 
 
 def test_an_unlikely_token_is_shown_all_the_same():

@@ -23,7 +23,10 @@ HEAD = 76
 
 
 def layout(heading: tuple[str, ...], theme: ThemeName, height: int, ink: str | None = None) -> dict[str, Any]:
-    """The first line of a heading is large, in `ink` if given; the second explains it."""
+    """The first line of a heading is large, in `ink` if given; the second explains it.
+
+    `meta` has both as plain texts, for pages that set them in HTML, and `alt` for those who cannot see the figure.
+    """
     first, *more = map(literal, heading)
     colour = f"color:{ink}" if ink else ""
     second = "".join(f'<br><span style="font-size:18px">{line}</span>' for line in more)

@@ -1,11 +1,9 @@
 """All that the inspector shows of one token, as JSON."""
 
-from dataclasses import replace
-
 from ..palette import ThemeName
 from ..records import Outcome, Round, TokenEvent
 from .plots import coin_figure, position_figure, residual_figure
-from .position import SHOWN
+from .position import SHOWN, folded
 from .sentences import sentences
 
 
@@ -14,7 +12,7 @@ def inspection(round_: Round, place: int, theme: ThemeName, shown: int = SHOWN) 
 
     A rejected token and the one that took its place are two ends of one story: either shows the coin and the residual.
     """
-    event = _folded(round_.events[place], shown)
+    event = folded(round_.events[place], shown)
     rejected, resampled = (_of(round_, outcome, shown) for outcome in (Outcome.REJECTED, Outcome.RESAMPLED))
     story = event.outcome in (Outcome.REJECTED, Outcome.RESAMPLED)
     return {
@@ -26,13 +24,4 @@ def inspection(round_: Round, place: int, theme: ThemeName, shown: int = SHOWN) 
 
 
 def _of(round_: Round, outcome: Outcome, shown: int) -> TokenEvent | None:
-    return next((_folded(event, shown) for event in round_.events if event.outcome is outcome), None)
-
-
-def _folded(event: TokenEvent, shown: int) -> TokenEvent:
-    """The event with the less likely of its candidates counted among everything else."""
-    top = sorted(event.top, key=lambda row: (row.token_id == event.token_id, max(row.p, row.q or 0.0)), reverse=True)
-    kept, dropped = top[:shown], top[shown:]
-    p = event.rest[0] + sum(row.p for row in dropped)
-    q = None if event.q is None else (event.rest[1] or 0.0) + sum(row.q or 0.0 for row in dropped)
-    return replace(event, top=tuple(kept), rest=(p, q))
+    return next((folded(event, shown) for event in round_.events if event.outcome is outcome), None)

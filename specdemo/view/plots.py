@@ -2,7 +2,7 @@
 
 Bars lie on their sides, so that token texts stay upright on every screen, and stand at numbers, not at categories, so
 that two tokens of one spelling stay two bars. A text that came from a model passes through `spelling`, since Plotly
-takes <b> and its like for commands. `layout.meta.alt` says in words what a figure shows.
+takes <b> and its like for commands. `layout.meta` has the heading in plain words.
 """
 
 import math

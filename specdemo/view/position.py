@@ -1,5 +1,6 @@
 """The numbers of one position, as the figures and the sentences both need them: rows, and the three masses of each."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from ..records import TokenEvent, TopRow
@@ -33,19 +34,24 @@ class Row(NamedTuple):
     mine: bool = False
 
 
-def rows(event: TokenEvent, shown: int = SHOWN) -> tuple[Row, ...]:
+def rows(event: TokenEvent) -> tuple[Row, ...]:
     """The likeliest tokens by max(p, q), always the event's own among them; last, exactly summed, everything else."""
-    candidates, rest = _candidates(event)
-    own = next(row for row in candidates if row.token_id == event.token_id)
-    others = [row for row in candidates if row is not own]
-    kept = sorted([own, *others[: shown - 1]], key=_order)
-    dropped = others[shown - 1 :]
-    tokens = tuple(_row(row, row is own) for row in kept)
-    rest_p = rest[0] + sum(row.p for row in dropped)
-    rest_q = None if event.q is None else (rest[1] or 0.0) + sum(row.q or 0.0 for row in dropped)
-    if max(rest_p, rest_q or 0.0) < _NOISE:
+    event = folded(event)
+    tokens = tuple(_row(row, row.token_id == event.token_id) for row in event.top)
+    if max(event.rest[0], event.rest[1] or 0.0) < _NOISE:
         return tokens
-    return (*tokens, _rest(event.alpha, tokens, rest_p, rest_q))
+    return (*tokens, _rest(event.alpha, tokens, *event.rest))
+
+
+def folded(event: TokenEvent, shown: int = SHOWN) -> TokenEvent:
+    """The event with at most `shown` candidates, likeliest first and its own among them; the others join the rest."""
+    top, (rest_p, rest_q) = _candidates(event)
+    own = next(row for row in top if row.token_id == event.token_id)
+    others = [row for row in top if row is not own]
+    kept, dropped = [own, *others[: shown - 1]], others[shown - 1 :]
+    p = rest_p + sum(row.p for row in dropped)
+    q = None if event.q is None else (rest_q or 0.0) + sum(row.q or 0.0 for row in dropped)
+    return replace(event, top=tuple(sorted(kept, key=_order)), rest=(p, q))
 
 
 def residual(event: TokenEvent, of: tuple[Row, ...]) -> list[float]:
