@@ -19,7 +19,7 @@ from .drafters import ModelDrafter
 from .engine import speculate
 from .fit import LEAST_EXPECTED, Fit, fit
 from .memo import Memo
-from .records import Outcome, SamplingParams, TokenEvent, is_whole
+from .records import Outcome, Round, SamplingParams, is_whole
 
 SAMPLES = 4000
 POSITIONS = 32  # tokens of the run whose positions are checked exactly
@@ -80,25 +80,27 @@ def check(
     *,
     k: int = 2,
     samples: int = SAMPLES,
+    reads_target: bool = False,
     progress: Progress = lambda fraction, sentence: None,
 ) -> Verdict:
     """Test the engine on a target and a draft with empty caches, after a prompt.
 
-    params    as for a run; `seed` makes the test repeatable, `max_new_tokens` plays no part
-    k         tokens drafted a round, at least 1
-    samples   runs of the engine, at least 1
-    progress  is told a fraction from 0 to 1 and a sentence
+    params        as for a run; `seed` makes the test repeatable, `max_new_tokens` plays no part
+    k             tokens drafted a round, at least 1
+    samples       runs of the engine, at least 1
+    reads_target  whether the draft reads what this target holds
+    progress      is told a fraction from 0 to 1 and a sentence
 
     Raises ValueError for values out of range, for a prompt that the models cannot read and for one that leaves them no
     room, and `contract.NumericalFault` for logits that are no distribution.
     """
     _check_arguments(target, draft, prompt_ids, k, samples)
-    lane = _Lane(Memo(target, prompt_ids), Memo(draft, prompt_ids), params, k)
+    p_rows = Memo(target, prompt_ids)
+    lane = _Lane(p_rows, Memo(draft, prompt_ids, beside=p_rows if reads_target else None), params, k)
     progress(0.0, "Checking every token's probability along a run …")
     exact = _check_exactly(lane)
-    texts, kept = _sample(lane, samples, progress)
+    texts, kept, alpha = _sample(lane, samples, progress)
     progress(1.0, "Done.")
-    alpha = maths.overlap(*lane.laws(lane.p.prompt)).item()
     return Verdict(exact, tuple(_fits(texts, lane)), kept / samples, alpha)
 
 
@@ -126,19 +128,14 @@ class _Lane:
     params: SamplingParams
     k: int
 
-    def events(self, **changes: int) -> Iterator[TokenEvent]:
-        """The emitted events of a run of the engine. No stop ids: a stop token is an outcome like any other here."""
+    def rounds(self, **changes: int) -> tuple[Round, ...]:
+        """A run of the engine. No stop ids: a stop token is an outcome like any other here."""
         params = replace(self.params, **changes)
-        for round_ in speculate(self.p, ModelDrafter(self.q), self.p.prompt, params, k=self.k, top=0):
-            yield from round_.emitted
+        return tuple(speculate(self.p, ModelDrafter(self.q), self.p.prompt, params, k=self.k, top=0))
 
-    def laws(self, ids: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
-        """p and q after a sequence: (1, V) each."""
-        return maths.same_width(self.law(self.p, ids), self.law(self.q, ids))
-
-    def law(self, memo: Memo, ids: Sequence[int]) -> torch.Tensor:
-        """A model's distribution after a sequence, as the engine has it, but in float64 on the host: (1, V)."""
-        return maths.to_probs(memo.row(ids)[None], self.params).cpu().double()
+    def law(self, row: torch.Tensor) -> torch.Tensor:
+        """The distribution of a row of logits (V,) as the engine has it, but in float64 on the host: (1, V)."""
+        return maths.to_probs(row[None], self.params).cpu().double()
 
 
 # ---------------------------------------------------------------- 1. exactly
@@ -146,10 +143,13 @@ class _Lane:
 
 def _check_exactly(lane: _Lane) -> Exact:
     """Check all positions at which both models had a say in a run of the engine."""
-    for _ in lane.events(max_new_tokens=POSITIONS):
-        pass
-    both = set(lane.q.known).intersection(lane.p.known)
-    laws = [lane.laws(ids) for ids in both]
+    lane.rounds(max_new_tokens=POSITIONS)
+    p_rows = {place.ids: row for place, row in lane.p.known.items()}
+    laws = [
+        maths.same_width(lane.law(p_rows[place.ids]), lane.law(row))
+        for place, row in lane.q.known.items()
+        if place.ids in p_rows
+    ]
     return Exact(
         positions=len(laws),
         error=max(_identity_error(p, q) for p, q in laws),
@@ -187,8 +187,8 @@ def _acceptance(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
 # ---------------------------------------------------------------- 2. sampled
 
 
-def _sample(lane: _Lane, samples: int, progress: Progress) -> tuple[Counter[tuple[int, ...]], int]:
-    """The first K + 1 tokens of so many runs, counted, and how many runs kept their first draft."""
+def _sample(lane: _Lane, samples: int, progress: Progress) -> tuple[Counter[tuple[int, ...]], int, float]:
+    """The first K + 1 tokens of so many runs, how many runs kept their first draft, and its α."""
     chance = torch.Generator()
     if lane.params.seed is None:
         chance.seed()
@@ -199,10 +199,11 @@ def _sample(lane: _Lane, samples: int, progress: Progress) -> tuple[Counter[tupl
     for i, seed in enumerate(torch.randint(2**62, (samples,), generator=chance).tolist()):
         if i % 50 == 0:
             progress(i / samples, f"Run {i} of {samples} …")
-        events = tuple(lane.events(seed=seed, max_new_tokens=lane.k + 1))
-        texts[tuple(event.token_id for event in events)] += 1
-        kept += events[0].outcome is Outcome.ACCEPTED
-    return texts, kept
+        rounds = lane.rounds(seed=seed, max_new_tokens=lane.k + 1)
+        first = rounds[0].events[0]
+        texts[tuple(event.token_id for round_ in rounds for event in round_.emitted)] += 1
+        kept += first.outcome is Outcome.ACCEPTED
+    return texts, kept, first.alpha
 
 
 def _fits(texts: Counter[tuple[int, ...]], lane: _Lane) -> Iterator[Fit]:
@@ -213,7 +214,7 @@ def _fits(texts: Counter[tuple[int, ...]], lane: _Lane) -> Iterator[Fit]:
     width = max(lane.p.vocab_size, lane.q.vocab_size)
     beginnings = {(): 1.0}
     while beginnings and len(next(iter(beginnings))) <= lane.k:
-        rows = [mass * lane.law(lane.p, lane.p.prompt + ids) for ids, mass in beginnings.items()]
+        rows = [mass * lane.law(lane.p.row(lane.p.prompt + ids)) for ids, mass in beginnings.items()]
         law = pad(torch.cat(rows), (0, width - lane.p.vocab_size))
         yield _fit_after(list(beginnings), law, texts)
         beginnings = _likeliest(list(beginnings), law, LEAST_EXPECTED / texts.total())

@@ -1,6 +1,7 @@
 """A model that works out each row once, so that thousands of runs after one prompt cost little more than one."""
 
 from collections.abc import Sequence
+from typing import NamedTuple, Optional
 
 import torch
 
@@ -9,29 +10,38 @@ from .contract import Model, prefill
 _MOST_BYTES = 2**29  # of remembered rows; the ones that nobody asked for longest are forgotten and worked out again
 
 
+class Place(NamedTuple):
+    """What a row depends on: the sequence before it, and how much of it the target had read."""
+
+    ids: tuple[int, ...]
+    target_length: int
+
+
 class Memo:
     """Meets `contract.Model` for sequences that begin with one prompt.
 
-    A row is always worked out in the same way, by one pass over all that follows the prompt: so it is a function of the
-    context in low precision too, and the law that it defines is exact.
+    beside  the memo of the target, for a draft that reads what its target holds: its rows depend on that too
+
+    A row is always worked out in the same way, by one pass over all that follows the prompt: so a target's row is a
+    function of the sequence in low precision too, and the law that it defines is exact.
     """
 
-    def __init__(self, model: Model, prompt_ids: Sequence[int]) -> None:
+    def __init__(self, model: Model, prompt_ids: Sequence[int], beside: Optional["Memo"] = None) -> None:
         self.vocab_size, self.device = model.vocab_size, model.device
         self.context: int | None = getattr(model, "context", None)
         self.prompt = tuple(prompt_ids)
-        self._model = model
+        self._model, self._beside = model, beside
         self._ids: list[int] = []
-        self._rows: dict[tuple[int, ...], torch.Tensor] = {}
+        self._rows: dict[Place, torch.Tensor] = {}
 
     @property
     def length(self) -> int:
         return len(self._ids)
 
     @property
-    def known(self) -> list[tuple[int, ...]]:
-        """The sequences whose rows are remembered."""
-        return list(self._rows)
+    def known(self) -> dict[Place, torch.Tensor]:
+        """The rows that are remembered."""
+        return dict(self._rows)
 
     def prefill(self, ids: torch.Tensor) -> None:
         self._ids += ids.tolist()
@@ -48,11 +58,11 @@ class Memo:
 
     def row(self, ids: Sequence[int]) -> torch.Tensor:
         """The logits (V,) after a sequence that begins with the prompt."""
-        key = tuple(ids)
-        row = self._rows.pop(key, None)
+        place = Place(tuple(ids), self._beside.length if self._beside else 0)
+        row = self._rows.pop(place, None)
         if row is None:
-            row = self._worked_out(key)
-        self._rows[key] = row  # behind all others
+            row = self._worked_out(place.ids)
+        self._rows[place] = row  # behind all others
         while len(self._rows) > max(16, _MOST_BYTES // row.nbytes):
             del self._rows[next(iter(self._rows))]
         return row
@@ -60,11 +70,17 @@ class Memo:
     @torch.inference_mode()
     def _worked_out(self, ids: tuple[int, ...]) -> torch.Tensor:
         assert ids[: len(self.prompt)] == self.prompt, "a row before the end of the prompt"
+        if self._beside:
+            self._beside._hold(self._beside._ids)
         start = len(self.prompt) - 1
-        self._model.rewind(min(start, self._model.length))
-        prefill(self._model, self._tensor(ids[self._model.length : start]))
+        self._hold(ids[:start])
         # A model may reuse the memory of its logits in the next pass.
         return self._model.feed(self._tensor(ids[start:]))[-1].clone()
+
+    def _hold(self, ids: Sequence[int]) -> None:
+        """Have the model itself hold just this sequence, of which the prompt but its last token never changes."""
+        self._model.rewind(min(len(self.prompt) - 1, self._model.length))
+        prefill(self._model, self._tensor(ids[self._model.length :]))
 
     def _tensor(self, ids: Sequence[int]) -> torch.Tensor:
         return torch.tensor(ids, dtype=torch.int64, device=self.device)

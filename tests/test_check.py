@@ -10,6 +10,7 @@ from specdemo import maths
 from specdemo.check import FALSE_ALARM, check
 from specdemo.contract import NumericalFault
 from specdemo.drafters import model as model_drafter
+from specdemo.engine import speculate
 from specdemo.memo import Memo
 from specdemo.records import SamplingParams
 
@@ -159,16 +160,14 @@ def test_a_memo_gives_the_models_rows_and_asks_once() -> None:
     """Its rows are the bare model's, whatever was asked before; a row that is asked for twice costs one pass."""
     law = {}
 
-    def rule(ids):
-        return law.setdefault(
-            tuple(ids), torch.rand(3, generator=torch.Generator().manual_seed(hash(tuple(ids)) % 2**31))
-        )
+    def rule(ids: list[int]) -> torch.Tensor:
+        return law.setdefault(tuple(ids), torch.tensor([len(law), 1.0, 2.0]))
 
     model = TableModel(rule, 3)
     memo = Memo(model, [0, 1, 2])
     memo.prefill(torch.tensor([0, 1]))
     block = memo.feed(torch.tensor([2, 0, 1]))
-    assert torch.equal(block, torch.stack([law[0, 1, 2], law[0, 1, 2, 0], law[0, 1, 2, 0, 1]]))
+    assert torch.equal(block, torch.stack([law[0, 1, 2], law[0, 1, 2, 0], law[0, 1, 2, 0, 1]]).double())
     passes = len(model.passes)
     memo.rewind(3)
     assert memo.length == 3
@@ -184,3 +183,20 @@ def test_a_memo_forgets_and_finds_again(monkeypatch: pytest.MonkeyPatch) -> None
     memo.feed(torch.zeros(50, dtype=torch.int64))
     assert len(memo.known) == 16
     assert torch.equal(memo.row([0, 0]), row + 2)
+
+
+def test_a_draft_that_reads_its_target_is_checked_as_it_runs() -> None:
+    """A draft whose rows depend on how much its target has read: the run through memos is the run without them."""
+
+    def bare() -> tuple[TableModel, TableModel]:
+        target = markov(P)
+        return target, TableModel(lambda ids: logits_of(Q[(ids[-1] + len(ids) - target.length) % 4]), 4)
+
+    def run(target: object, draft: object) -> list:
+        rounds = speculate(target, model_drafter.ModelDrafter(draft), [2, 0], SamplingParams(seed=5), k=3)
+        return [round_.events for round_ in rounds]
+
+    target, draft = bare()
+    p_rows = Memo(target, [2, 0])
+    assert run(p_rows, Memo(draft, [2, 0], beside=p_rows)) == run(*bare())
+    assert check(*bare(), [2, 0], SamplingParams(seed=5), samples=300, reads_target=True).lossless
