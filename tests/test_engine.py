@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from table_models import constant, historic, script
+from table_models import TableModel, constant, historic, script
 
 from specdemo import maths
 from specdemo.drafters import ModelDrafter
@@ -307,12 +307,22 @@ def test_every_round_keeps_its_promises(params, tables, width, prompt, k, stops,
         assert target.ids == [*committed, *drafts]
         assert round_.k == 0 or draft.ids == [*committed, *drafts[:-1]]
         assert target.passes[-1] == (len(committed) - 1, [committed[-1], *drafts])
+        check_draft_passes(draft, committed, drafts, 2 if rounds and rounds[-1].events[-1].outcome is B else 1)
         committed += [event.token_id for event in round_.emitted]
         rounds.append(round_)
     check_run(rounds, params, stops)
     assert len(target.passes) - len(rounds) == (len(prompt) > 1 and bool(rounds)), (
         "one pass a round, one for the prompt"
     )
+
+
+def check_draft_passes(draft: TableModel, committed: list[int], drafts: list[int], unread: int) -> None:
+    """Nothing is read twice: first what is new since the last draft, which after a bonus is its last draft too, then
+    each draft but the last."""
+    held = len(committed)
+    singles = [(held + i, [x]) for i, x in enumerate(drafts[:-1])]
+    expected = [(held - unread, committed[-unread:]), *singles] if drafts else []
+    assert draft.passes[len(draft.passes) - len(expected) :] == expected
 
 
 def check_order(round_: Round, stops: Collection[int]) -> None:
