@@ -2,9 +2,9 @@
 
 import html
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 
-import plotly
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -16,7 +16,7 @@ ASSETS = Path(__file__).resolve().parents[2] / "assets"
 SCRIPTS = ASSETS / "scripts"
 STYLES = ASSETS / "style"
 
-_PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+_PLOTLY = Path(find_spec("plotly").origin).parent / "package_data" / "plotly.min.js"
 
 
 def routes() -> list[BaseRoute]:

@@ -1,5 +1,7 @@
 """Gradio's own look, bent to ours: the palette's colours, system fonts, no boxes."""
 
+import inspect
+
 import gradio as gr
 
 from ..palette import THEMES
@@ -52,6 +54,4 @@ def theme() -> gr.themes.Base:
 
 
 def _names(base: gr.themes.Base) -> list[str]:
-    import inspect
-
     return list(inspect.signature(base.set).parameters)
