@@ -63,7 +63,7 @@ def test_no_word_is_left_over():
 
 
 def test_every_phase_end_and_reason_has_its_sentence():
-    phases = ["recorded", "loading", "waiting", "prompt", "running", "done", "stopped", "lost", "sent"]
+    phases = ["idle", "recorded", "loading", "waiting", "prompt", "running", "done", "stopped", "lost", "sent"]
     assert {f"phase_{name}" for name in phases} | {f"why_{why}" for why in Slowdown} <= set(ENGLISH)
     assert {"end_stop", "end_cap", "end_context"} <= set(ENGLISH)
 
@@ -128,7 +128,7 @@ def test_the_page_has_one_generator_and_keeps_no_state(config):
 
 def test_the_form_offers_exactly_what_a_request_takes():
     with gr.Blocks():
-        fields = controls(ENGLISH, own_models=True).fields
+        fields = controls(ENGLISH, own_models=True, pair="embedded").fields
     assert set(fields) == set(inspect.signature(Request.of).parameters)
     defaults = {name: field.value for name, field in fields.items()}
     asked = Request.of(**defaults)

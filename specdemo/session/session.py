@@ -27,10 +27,17 @@ class Session:
     recorded    the run that a fresh page shows
     pairs       None: loads by `models.load_pair`
     own_models  whether anyone may have any hub id or folder loaded: for a server of one's own only
+    default     the pair that a fresh page offers
     """
 
-    def __init__(self, recorded: Trace | None = None, pairs: Pairs | None = None, own_models: bool = True) -> None:
-        self.own_models = own_models
+    def __init__(
+        self,
+        recorded: Trace | None = None,
+        pairs: Pairs | None = None,
+        own_models: bool = True,
+        default: PairSpec = CATALOGUE["embedded"],
+    ) -> None:
+        self.own_models, self.default = own_models, default
         self.turns = Turns()
         self.pairs = pairs or Pairs(self.turns)
         self._runs = Store()
@@ -38,9 +45,9 @@ class Session:
         if recorded is not None:
             self._runs.pin(RECORDED, Log.of(RECORDED, recorded))
 
-    def preload(self, spec: PairSpec = CATALOGUE["embedded"]) -> None:
-        """Begin to load a pair in the background."""
-        self.pairs.get(spec)
+    def preload(self) -> None:
+        """Begin to load the default pair in the background."""
+        self.pairs.get(self.default)
 
     def first_paint(self) -> str:
         """The delta that a fresh page starts with: the recorded run, or nothing."""
@@ -94,7 +101,7 @@ class Session:
 
     def status(self) -> dict[str, object]:
         """How far the default pair is."""
-        loading = self.pairs.peek(CATALOGUE["embedded"])
+        loading = self.pairs.peek(self.default)
         if loading is None:
             return {"state": "idle"}
         if loading.pair is not None:

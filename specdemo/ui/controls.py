@@ -19,12 +19,12 @@ class Controls(NamedTuple):
     stop: gr.Button
 
 
-def controls(words: Words, own_models: bool) -> Controls:
+def controls(words: Words, own_models: bool, pair: str) -> Controls:
     with gr.Row(elem_id="sd-controls", equal_height=False):
         with gr.Column(scale=7, min_width=320, elem_id="sd-ask"):
             prompt, chips = _prompt(words)
         with gr.Column(scale=4, min_width=300, elem_id="sd-dials"):
-            fields = _dials(words, own_models)
+            fields = _dials(words, own_models, pair)
             run, stop = _buttons(words)
     with gr.Accordion(words["more"], open=False, elem_id="sd-more"):
         fields |= _more(words)
@@ -49,9 +49,9 @@ def _prompt(words: Words) -> tuple[gr.Textbox, list[gr.Button]]:
     return prompt, chips
 
 
-def _dials(words: Words, own_models: bool) -> dict[str, gr.components.Component]:
+def _dials(words: Words, own_models: bool, pair: str) -> dict[str, gr.components.Component]:
     choices = [(spec.title, name) for name, spec in CATALOGUE.items()] + [(words["own"], OWN)] * own_models
-    pair = gr.Dropdown(choices, value="embedded", label=words["pair"], elem_id="sd-models")
+    chosen = gr.Dropdown(choices, value=pair, label=words["pair"], elem_id="sd-models")
     with gr.Row(elem_id="sd-own"):
         target = gr.Textbox(label=words["own_target"], max_lines=1, min_width=120)
         draft = gr.Textbox(label=words["own_draft"], max_lines=1, min_width=120)
@@ -61,8 +61,8 @@ def _dials(words: Words, own_models: bool) -> dict[str, gr.components.Component]
             0, 2, 0.8, step=0.05, label=words["temperature"], buttons=[], elem_id="sd-temperature", min_width=120
         )
     only_own = f"(name) => {{ document.body.classList.toggle('sd-own', name === '{OWN}'); return []; }}"
-    pair.change(None, [pair], [], js=only_own, api_visibility="private")
-    return {"pair": pair, "target": target, "draft": draft, "k": k, "temperature": temperature}
+    chosen.change(None, [chosen], [], js=only_own, api_visibility="private")
+    return {"pair": chosen, "target": target, "draft": draft, "k": k, "temperature": temperature}
 
 
 def _buttons(words: Words) -> tuple[gr.Button, gr.Button]:

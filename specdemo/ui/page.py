@@ -17,7 +17,7 @@ _AT_ONCE = 24
 def build(session: Session, words: Words = ENGLISH) -> gr.Blocks:
     with gr.Blocks(title=words["name"], fill_width=True, analytics_enabled=False) as page:
         gr.HTML(html_template=template("header.html", words), js_on_load=None, apply_default_css=False)
-        asked = controls(words, session.own_models)
+        asked = controls(words, session.own_models, session.default.name)
         shown = stage(session, words)
 
         def run(*values: object) -> Iterator[str]:

@@ -4,6 +4,7 @@ import os
 
 import gradio as gr
 
+from ..models import CATALOGUE, PairSpec
 from ..session import Session
 from ..trace import load
 from .files import ASSETS, head, routes
@@ -16,12 +17,14 @@ RECORDING = ASSETS / "traces" / "first.json"
 LOCAL = "127.0.0.1"
 
 
-def serve(host: str | None = LOCAL, port: int | None = None, **options: object) -> None:
+def serve(
+    host: str | None = LOCAL, port: int | None = None, pair: PairSpec = CATALOGUE["embedded"], **options: object
+) -> None:
     """Open the page and serve it until interrupted; `host` and `port` None: as the environment says, as on a Space.
 
     Only a page that nobody else can reach loads models by any name.
     """
-    session = Session(load(RECORDING), own_models=host == LOCAL)
+    session = Session(load(RECORDING), own_models=host == LOCAL, default=pair)
     open_page(session, host, port, **options).block_thread()
 
 
