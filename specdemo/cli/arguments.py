@@ -1,0 +1,165 @@
+"""The words of the command line and their help. Standard library only, so that help is there at once."""
+
+import argparse
+from dataclasses import fields
+from typing import NoReturn
+
+from ..palette import PALETTE
+from ..records import SamplingParams
+
+PROMPT = "Explain why the sky is blue."
+
+_DEFAULTS = {field.name: field.default for field in fields(SamplingParams)}
+
+_PROGRAM = "python -m specdemo"
+
+_TOP = f"""\
+Speculative sampling, visible, exact and measurable: a small draft model guesses, the target checks, and the text is
+the target's own.
+
+  python -m specdemo serve                         open the page
+  python -m specdemo generate "{PROMPT}"
+  python -m specdemo check                         is it lossless? exits with 1 when not
+"""
+
+_GENERATE = "\n".join(
+    (
+        "Write a text with a target and a draft. In a terminal every token shows how it came to be:\n",
+        *(f"  {row.glyph} {row.label:9}  {row.meaning}" for outcome, row in PALETTE.items() if outcome != "plain"),
+        "\nThe measured numbers follow. A pipe gets the text without marks, then the numbers.",
+    )
+)
+
+_CHECK = """\
+Is it lossless? The law test on the loaded models after a real prompt.
+
+  exact    for each token of the vocabulary: kept as a draft or drawn after a refusal, it comes out with exactly the
+           target's probability
+  sampled  thousands of runs of the engine: their first tokens against the target's probabilities, by chi-square and
+           total variation
+
+Exit status: 0 lossless, 1 not, 2 something went wrong.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """One line for a mistake, and where to read more."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"specdemo: {message} (see: {self.prog} --help)\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    top = _Parser(prog=_PROGRAM, **_style("COMMAND …", _TOP))
+    _add_help(top)
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
+    for add in (_add_generate, _add_check, _add_serve, _add_replay, _add_pairs):
+        add(commands)
+    return top
+
+
+def _style(usage: str, description: str) -> dict[str, object]:
+    return {
+        "usage": f"{_PROGRAM} {usage}",
+        "description": description,
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+        "allow_abbrev": False,
+        "add_help": False,  # ours says it in a sentence of our own style
+    }
+
+
+def _command(commands, name: str, usage: str, title: str, description: str) -> argparse.ArgumentParser:
+    style = _style(f"{name} {usage}".rstrip(), description)
+    command = commands.add_parser(name, prog=f"{_PROGRAM} {name}", help=title, **style)
+    _add_help(command)
+    return command
+
+
+def _add_help(command: argparse.ArgumentParser) -> None:
+    command.add_argument("-h", "--help", action="help", help="show this help")
+
+
+def _add_generate(commands) -> None:
+    command = _command(commands, "generate", "PROMPT [options]", "write a text in the terminal", _GENERATE)
+    command.add_argument("prompt", metavar="PROMPT", help="the prompt; - reads it from standard input")
+    _add_models(command)
+    sampling = _add_sampling(command, k=4, seed=None)
+    _add(sampling, "--max-new-tokens", int, "tokens to write, at most", "N", _DEFAULTS)
+    output = command.add_argument_group("output")
+    output.add_argument(
+        "--baseline", action="store_true", help="race the target alone too, in turns, and measure the speed-up"
+    )
+    output.add_argument("--trace", metavar="FILE", help="write the run as JSON; the page and `replay` can show it")
+    output.add_argument("--json", action="store_true", help="one JSON object a round and a last one with the numbers")
+    _add_colour(output)
+
+
+def _add_check(commands) -> None:
+    command = _command(commands, "check", "[PROMPT] [options]", "is it lossless?", _CHECK)
+    command.add_argument("prompt", metavar="PROMPT", nargs="?", default=PROMPT, help=f"the prompt (default: {PROMPT})")
+    _add_models(command)
+    _add_sampling(command, k=2, seed=0)
+    command.add_argument(
+        "--samples", type=int, default=4000, metavar="N", help="runs of the engine, at least 1 (default: 4000)"
+    )
+
+
+def _add_serve(commands) -> None:
+    command = _command(commands, "serve", "[options]", "open the page", "Serve the page until Ctrl-C.")
+    command.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine)")
+    command.add_argument("--lan", action="store_true", help="listen on every address, so that others can open the page")
+    command.add_argument("--port", type=int, help="port (default: 7860, or the next one that is free)")
+    command.add_argument("--pair", default="embedded", metavar="NAME", help="models to load first (see: pairs)")
+    command.add_argument("--open", action="store_true", help="open the page in the browser")
+
+
+def _add_replay(commands) -> None:
+    text = "Show a run that was saved by --trace or by the page; needs no model."
+    command = _command(commands, "replay", "FILE [options]", "show a saved run", text)
+    command.add_argument("file", metavar="FILE", help="a run as JSON")
+    _add_colour(command)
+
+
+def _add_pairs(commands) -> None:
+    _command(commands, "pairs", "", "list the models on offer", "List the models on offer.")
+
+
+def _add_models(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("models", "a pair on offer, or two models of your own that share a tokenizer")
+    group.add_argument("--pair", metavar="NAME", help="a pair of the list that `pairs` prints (default: embedded)")
+    group.add_argument("--target", metavar="MODEL", help="hub id or folder of the target; needs --draft")
+    group.add_argument("--draft", metavar="MODEL", help="hub id or folder of the draft; needs --target")
+    group.add_argument("--device", default="auto", metavar="NAME", help="cpu, cuda, cuda:1, mps, … (default: auto)")
+    dtypes = ("auto", "float32", "bfloat16", "float16")
+    group.add_argument(
+        "--dtype", default="auto", choices=dtypes, metavar="NAME", help=f"{', '.join(dtypes)} (default: auto)"
+    )
+    group.add_argument("--raw", action="store_true", help="continue the prompt as it stands, without a chat template")
+
+
+def _add_sampling(command: argparse.ArgumentParser, k: int, seed: int | None) -> argparse._ArgumentGroup:
+    group = command.add_argument_group("sampling", "the same for target and draft, at every position")
+    _add(group, "--k", int, "tokens to draft a round", "K", {"k": k})
+    _add(group, "--temperature", float, "0 is greedy", "T", _DEFAULTS)
+    _add(group, "--top-k", int, "keep the N likeliest tokens; 0 keeps all", "N", _DEFAULTS)
+    _add(group, "--top-p", float, "keep the likeliest tokens that hold this mass; 1 keeps all", "P", _DEFAULTS)
+    _add(group, "--min-p", float, "keep tokens this likely relative to the likeliest; 0 keeps all", "P", _DEFAULTS)
+    _add(group, "--seed", int, "repeats a run on the same machine", "N", {"seed": seed})
+    return group
+
+
+def _add(group, name: str, kind: type, text: str, metavar: str, defaults: dict[str, object]) -> None:
+    default = defaults[name.removeprefix("--").replace("-", "_")]
+    shown = "a new one each time" if default is None else default
+    group.add_argument(name, type=kind, default=default, metavar=metavar, help=f"{text} (default: {shown})")
+
+
+def _add_colour(group) -> None:
+    choices = ("auto", "always", "never")
+    group.add_argument(
+        "--color",
+        choices=choices,
+        default="auto",
+        metavar="WHEN",
+        help=f"{', '.join(choices)} (default: auto, which heeds NO_COLOR)",
+    )

@@ -1,0 +1,18 @@
+"""Show a saved run."""
+
+import argparse
+import sys
+
+from ..trace import load
+from .numbers import layout, report, verdicts
+from .paint import Painter
+
+
+def run(args: argparse.Namespace) -> int:
+    trace = load(args.file)
+    painter = Painter.for_stream(sys.stdout, args.color)
+    if painter.marks:
+        print(painter.legend(), end="\n\n")
+    print(*(painter.round(round_) for round_ in trace.rounds), sep="", end="\n\n")
+    print(layout([*report(trace), ("coins", verdicts(trace.rounds))]))
+    return 0

@@ -1,0 +1,78 @@
+"""A run of the engine on a pair, spelled, and what it has written so far."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from ..drafters import ModelDrafter
+from ..engine import decode, speculate
+from ..metrics import measure
+from ..models import Pair
+from ..race import race
+from ..records import Round, RunStats, SamplingParams, Trace
+from ..text import Speller, append
+
+SPECULATIVE, PLAIN = "speculative", "plain"
+
+
+@dataclass(slots=True)
+class Writing:
+    """What was asked for, and the rounds of each lane up to now."""
+
+    pair: Pair
+    prompt: str
+    prompt_ids: list[int]
+    params: SamplingParams
+    k: int
+    baseline: bool
+    lanes: dict[str, list[Round]] = field(default_factory=dict)
+    tails: dict[str, str] = field(default_factory=dict)  # what an unfinished last character added to a lane's text
+
+    def rounds(self) -> Iterator[tuple[str, Round]]:
+        """Run: (lane, round) as they come. It may be closed or interrupted; what was written stays."""
+        pair, ids, stop = self.pair, self.prompt_ids, self.pair.stop_ids
+        target = pair.open_target()
+        drafter = ModelDrafter(pair.open_draft(target))
+        lanes = {SPECULATIVE: speculate(target, drafter, ids, self.params, k=self.k, stop_ids=stop)}
+        if self.baseline:
+            lanes[PLAIN] = decode(pair.open_target(), ids, self.params, stop_ids=stop)
+        self.lanes = {lane: [] for lane in lanes}
+        spellers = {lane: Speller(pair.decode, ids) for lane in lanes}
+        try:
+            with closing(race(lanes)) as rounds:
+                for lane, round_ in rounds:
+                    self.lanes[lane].append(spellers[lane].spell(round_))
+                    yield lane, self.lanes[lane][-1]
+        finally:
+            self._finish(spellers)
+
+    def _finish(self, spellers: dict[str, Speller]) -> None:
+        for lane, speller in spellers.items():
+            tail = speller.flush()
+            if tail and self.lanes[lane]:
+                self.tails[lane] = tail
+                self.lanes[lane][-1] = append(self.lanes[lane][-1], tail)
+
+    def trace(self) -> Trace:
+        return Trace(
+            pair=self.pair.describe(),
+            params=self.params,
+            k=self.k,
+            prompt=self.prompt,
+            prompt_ids=tuple(self.prompt_ids),
+            rounds=tuple(self.lanes.get(SPECULATIVE, ())),
+            baseline=tuple(self.lanes.get(PLAIN, ())),
+        )
+
+    def stats(self, lane: str) -> RunStats:
+        return measure(self.lanes.get(lane, ()))
+
+    def text(self, lane: str) -> str:
+        return "".join(event.text for round_ in self.lanes.get(lane, ()) for event in round_.emitted)
+
+    def why_ended(self) -> str:
+        """stop: by a stop token; length: as long as was asked for; context: no room is left."""
+        emitted = [event.token_id for round_ in self.lanes[SPECULATIVE] for event in round_.emitted]
+        if emitted and emitted[-1] in self.pair.stop_ids:
+            return "stop"
+        return "length" if len(emitted) >= self.params.max_new_tokens else "context"
