@@ -17,6 +17,7 @@ from .progress import Progress
 from .quiet import quiet
 from .scribe import Scribe
 from .sources import Source, locate
+from .threads import choose_threads
 from .vocabulary import disagreement
 
 
@@ -38,10 +39,13 @@ def load(spec: PairSpec, device: str, dtype: str, progress: Progress) -> Pair:
             loaded, other = _load_reader(draft, loaded, _within(progress, 0.6, 1.0))
         else:
             other = _load(draft, numbers, place, _within(progress, 0.6, 1.0))
+    notes = [f"Numbers: {why}", *_notes(loaded, other)]
+    if place.type == "cpu":
+        progress(1.0, "Trying how many threads are best …")
+        notes.append(choose_threads(loaded.weights.open()))
     progress(1.0, "Ready.")
     ends = _stop_ids(tokenizer, loaded)
-    notes = (f"Numbers: {why}", *_notes(loaded, other))
-    return Pair(spec.name, spec.title, loaded.weights, other.weights, tokenizer, ends, notes)
+    return Pair(spec.name, spec.title, loaded.weights, other.weights, tokenizer, ends, tuple(notes))
 
 
 @contextmanager
