@@ -10,7 +10,7 @@ _PASSES = 6
 
 
 def choose_threads(model: Model) -> str:
-    """Set torch's threads to the count with the quickest pass of `model`, which is fed a few tokens; why, in a sentence.
+    """Set torch's threads to the count with the quickest pass of `model`, which is fed a few tokens; a sentence on it.
 
     A count is judged by its best pass: a moment's disturbance must not decide.
     """
