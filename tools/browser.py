@@ -1,0 +1,105 @@
+"""The served page in a real Chromium, for `tools.measure`."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import sync_playwright
+
+from specdemo.metrics import measure
+from specdemo.trace import load
+
+_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run")
+_LIMIT_S = 120
+
+# Clicks each n-th token of the left lane and waits until its figures stand; the milliseconds of each.
+_CLICKS = """async (count) => {
+  const inspector = document.querySelector(".sd-inspector"), spent = [];
+  const tokens = [...document.querySelectorAll(".sd-lane[data-lane=spec] .sd-tok")];
+  for (let i = 0; i < count; i++) {
+    const token = tokens[Math.floor((i + 0.5) * tokens.length / count)], address = token.id.slice(3);
+    const start = performance.now();
+    token.click();
+    while (inspector.dataset.drawn !== address) await new Promise(requestAnimationFrame);
+    spent.push(performance.now() - start);
+    await new Promise((done) => setTimeout(done, 150));
+  }
+  return spent;
+}"""
+
+
+@contextmanager
+def serving() -> Iterator[tuple[str, float]]:
+    """`python -m specdemo serve` on a free port: its address, and the time at which it first answered."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "specdemo", "serve", "--port", str(port)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}/"
+    try:
+        yield url, _first_answer(url)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _first_answer(url: str) -> float:
+    end = time.monotonic() + _LIMIT_S
+    while time.monotonic() < end:
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+            return time.monotonic()
+        except OSError:
+            time.sleep(0.05)
+    raise TimeoutError(f"no answer from {url} in {_LIMIT_S} s")
+
+
+class Page:
+    """The page in a Chromium of its own; `first_paint` is the time at which the recorded run was on screen."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def __enter__(self) -> "Page":
+        self._playwright = sync_playwright().start()
+        path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+        self._browser = self._playwright.chromium.launch(executable_path=path, args=_FLAGS)
+        self._page = self._browser.new_page(viewport={"width": 1366, "height": 768})
+        self._page.set_default_timeout(1000 * _LIMIT_S)
+        self._page.goto(self._url)
+        self._page.wait_for_selector(".sd-lane[data-lane=plain] .sd-tok")
+        self.first_paint = time.monotonic()
+        self._page.wait_for_selector(".sd-inspector[data-drawn]")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._browser.close()
+        self._playwright.stop()
+
+    def clicks(self, count: int) -> list[float]:
+        """Milliseconds from a click on a token to its figures, for `count` tokens that were not looked at before."""
+        return self._page.evaluate(_CLICKS, count)
+
+    def run(self, prompt: str, k: int, temperature: float, seed: int, tokens: int) -> float:
+        """Run to the end; tokens/s of the speculative lane by the engine's own clock."""
+        if not self._page.locator("#sd-length input").is_visible():
+            self._page.click("#sd-more > button")
+        fields = {"k": k, "temperature": temperature, "seed": seed, "length": tokens}
+        self._page.fill("#sd-prompt textarea", prompt)
+        for name, value in fields.items():
+            box = self._page.locator(f"#sd-{name} :is(input, textarea)").first
+            box.fill(str(value))
+            box.press("Tab")
+        self._page.click("#sd-run")
+        self._page.wait_for_selector(".sd-say:is([data-phase=loading], [data-phase=prompt], [data-phase=running])")
+        self._page.wait_for_selector(".sd-say[data-phase=done]")
+        with self._page.expect_download() as download:
+            self._page.click(".sd-download")
+        return measure(load(download.value.path()).rounds).tokens_per_second
