@@ -302,8 +302,9 @@ def child(argv: list[str], **how) -> subprocess.Popen:
 ENDLESS = ["generate", "the end", "--seed", "2", "--max-new-tokens", "90000"]
 
 
-def test_a_reader_that_leaves_ends_it_quietly(tmp_path: Path) -> None:
-    with child([*ENDLESS, "--json", "--trace", str(tmp_path / "run.json")]) as process:
+@pytest.mark.parametrize("form", ["--json", "--color=always"])
+def test_a_reader_that_leaves_ends_it_quietly(tmp_path: Path, form: str) -> None:
+    with child([*ENDLESS, form, "--trace", str(tmp_path / "run.json")]) as process:
         process.stdout.readline()
         process.stdout.close()
         err = process.stderr.read()

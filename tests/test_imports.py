@@ -148,7 +148,7 @@ def test_an_import_inside_a_function_says_why() -> None:
     assert silent == []
 
 
-# Libraries first, since what they do is not ours. Then every module of ours, while the interpreter reports what happens.
+# Libraries first: what they do is not ours. Then every module of ours, while the interpreter reports what happens.
 WATCHED_IMPORT = """
 import importlib, os, random, sys, threading
 import gradio, plotly.graph_objects, tokenizers, torch, transformers, huggingface_hub
@@ -199,13 +199,12 @@ with NoTensors():
         importlib.import_module(module)
 if state() != before:
     faults.append("something global has changed")
-real = print
-real("\\n".join(dict.fromkeys(faults)))
+print("\\n".join(dict.fromkeys(faults)))
 """
 
 
 def test_importing_does_nothing() -> None:
-    """No look at argv or at a device, no file but code, no network, no process, no thread, no tensor, no global state."""
+    """No look at argv or a device, no file but code, no network, no process, no thread, no tensor, no global state."""
     names = ["app" if name == "app" else ".".join(filter(None, ["specdemo", name])) for name in MODULES]
     done = subprocess.run(
         [sys.executable, "-B", "-c", f"MODULES = {names}\n{WATCHED_IMPORT}"], cwd=ROOT, capture_output=True, text=True

@@ -49,6 +49,7 @@ class Stage {
     });
     this.chosen = false; // whether the reader has picked a token of this run
     this.heard = performance.now();
+    this.say.phase(this.log.phase);
     themeButton();
     keyboard({
       onRun: () => this.sent(),

@@ -35,8 +35,7 @@ def run(args: argparse.Namespace) -> int:
     # 4. Keep what there is, however it ended; then the numbers.
     if args.trace is not None:
         save(args.trace, writing.trace())
-    if not isinstance(cut, BrokenPipeError):
-        teller.end(_ending(cut) or writing.why_ended(), args.trace)
+    teller.end(_ending(cut) or writing.why_ended(), args.trace)
     if cut is not None:
         raise cut
     return 0

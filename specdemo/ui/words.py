@@ -32,6 +32,7 @@ ENGLISH: Words = {
     "run": "Run",
     "stop": "Stop",
     # phases
+    "phase_idle": "Press Run.",
     "phase_recorded": "A recorded run. Press Run for your own.",
     "phase_loading": "Loading the models. {sentence}",
     "phase_waiting": "Waiting for the machine: {ahead} before you.",

@@ -103,53 +103,69 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 def forward(
-    target: Target, ids: Tensor, start: Tensor, cache: Cache, row: slice, tap_after: tuple[int, ...]
+    target: Target, ids: Tensor, start: Tensor, cache: Cache, part: slice, tap_after: tuple[int, ...]
 ) -> tuple[Tensor, Tensor]:
-    """Read `ids` (batch, time) behind `start` (batch,) known positions, in the cache's rows `row`.
+    """Read `ids` (batch, time) behind `start` (batch,) known positions, in the rows `part` of the cache.
 
     Returns the last residual stream before the final norm, (batch, time, hidden), and the taps: the stream after each
     layer named in `tap_after`, (batch, time, taps, hidden).
     """
-    config, (batch, time) = target.config, ids.shape
-    heads, groups, size = config.num_attention_heads, config.num_key_value_heads, config.head_dim
-    positions = start[:, None] + torch.arange(time, device=ids.device)  # (batch, time)
-    length = int(positions.max()) + 1
-    cos, sin = target.cos[positions][:, :, None], target.sin[positions][:, :, None]
-    # Row t of a sequence sees the keys up to its own position. With one query a row the group's heads are folded
-    # into the query axis, which reads each key once instead of once a head.
-    fold = time == 1
-    visible = torch.arange(length, device=ids.device) <= positions[:, :, None]  # (batch, time, length)
-    mask = torch.where(visible, 0.0, float("-inf")).to(target.embedding.dtype)[:, None]
-    rows = torch.arange(batch, device=ids.device)[:, None]
+    positions = start[:, None] + torch.arange(ids.shape[1], device=ids.device)  # (batch, time)
+    rotary = target.cos[positions][:, :, None], target.sin[positions][:, :, None]
+    # Row t of a sequence sees the keys up to its own position.
+    seen = torch.arange(int(positions.max()) + 1, device=ids.device) <= positions[:, :, None]
+    mask = torch.where(seen, 0.0, float("-inf")).to(target.embedding.dtype)[:, None]  # (batch, 1, time, length)
 
     x, taps = F.embedding(ids, target.embedding), []
     for index, layer in enumerate(target.layers):
-        qkv = product(F.rms_norm(x, (x.shape[-1],), layer.norm_in, config.rms_norm_eps), layer.qkv)
-        q, k, v = qkv.view(batch, time, heads + 2 * groups, size).split((heads, groups, groups), 2)
-        q, k = rotate(q, cos, sin), rotate(k, cos, sin)
-        keys, values = cache.keys[index, row], cache.values[index, row]
-        keys[rows, :, positions], values[rows, :, positions] = k, v
-        keys, values = keys[:, :, :length], values[:, :, :length]
-        if fold:
-            q = q.view(batch, groups, heads // groups, size)
-            mixed = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask)
-            mixed = mixed.reshape(batch, time, heads * size)
-        else:
-            mixed = F.scaled_dot_product_attention(
-                q.transpose(1, 2),
-                keys.repeat_interleave(heads // groups, 1),
-                values.repeat_interleave(heads // groups, 1),
-                attn_mask=mask,
-            )
-            mixed = mixed.transpose(1, 2).reshape(batch, time, heads * size)
-        x = x + product(mixed, layer.out)
-        gate, up = product(F.rms_norm(x, (x.shape[-1],), layer.norm_mlp, config.rms_norm_eps), layer.gate_up).chunk(2, -1)
-        x = x + product(F.silu(gate) * up, layer.down)
+        keys, values = cache.keys[index, part], cache.values[index, part]
+        x = x + attention(target.config, layer, x, rotary, keys, values, positions, mask)
+        x = x + feed_forward(target.config, layer, x)
         if index in tap_after:
             taps.append(x)
-    return x, torch.stack(taps, 2) if taps else x.new_empty(batch, time, 0, x.shape[-1])
+    return x, torch.stack(taps, 2) if taps else x.new_empty(*ids.shape, 0, x.shape[-1])
+
+
+def attention(
+    config: PreTrainedConfig,
+    layer: Layer,
+    x: Tensor,
+    rotary: tuple[Tensor, Tensor],
+    keys: Tensor,
+    values: Tensor,
+    positions: Tensor,
+    mask: Tensor,
+) -> Tensor:
+    """What x (batch, time, hidden) draws from the past; its own keys and values are written at `positions` first."""
+    batch, time, _ = x.shape
+    heads, groups, size = config.num_attention_heads, config.num_key_value_heads, config.head_dim
+    qkv = product(normed(config, x, layer.norm_in), layer.qkv).view(batch, time, heads + 2 * groups, size)
+    q, k, v = qkv.split((heads, groups, groups), 2)
+    rows = torch.arange(batch, device=x.device)[:, None]
+    keys[rows, :, positions], values[rows, :, positions] = rotate(k, *rotary), v
+    keys, values = keys[:, :, : mask.shape[-1]], values[:, :, : mask.shape[-1]]
+    q = rotate(q, *rotary)
+    if time == 1:
+        # With one query a row, the heads of a group go into the query axis: each key is read once and not once a head.
+        q = q.view(batch, groups, heads // groups, size)
+    else:
+        q = q.transpose(1, 2)
+        keys, values = (y.repeat_interleave(heads // groups, 1) for y in (keys, values))
+    mixed = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask)
+    if time > 1:
+        mixed = mixed.transpose(1, 2)
+    return product(mixed.reshape(batch, time, heads * size), layer.out)
+
+
+def feed_forward(config: PreTrainedConfig, layer: Layer, x: Tensor) -> Tensor:
+    gate, up = product(normed(config, x, layer.norm_mlp), layer.gate_up).chunk(2, -1)
+    return product(F.silu(gate) * up, layer.down)
+
+
+def normed(config: PreTrainedConfig, x: Tensor, weight: Tensor) -> Tensor:
+    return F.rms_norm(x, (x.shape[-1],), weight, config.rms_norm_eps)
 
 
 def logits_of(target: Target, stream: Tensor) -> Tensor:
     """Logits (…, vocab) of residual streams (…, hidden)."""
-    return product(F.rms_norm(stream, (stream.shape[-1],), target.norm, target.config.rms_norm_eps), target.head)
+    return product(normed(target.config, stream, target.norm), target.head)

@@ -99,7 +99,6 @@ def sample_cohort(target: Target, cohort: Cohort, tap_after: tuple[int, ...], st
     position = lengths.clone()  # where the next token of a live row goes
     for step in tqdm(range(cohort.max_new), desc="tokens", leave=False, mininterval=20):
         logits = logits_of(target, last).float()
-        top = logits.topk(TOP, sorted=False)
         out.top_ids[live, position - 1], out.top_logp[live, position - 1] = top_of(logits)
         uniforms = torch.rand(rows, generator=generator)[live]
         token = draw(logits, temperatures[live], uniforms)
