@@ -292,10 +292,15 @@ sys.exit(main({argv}))
 """
 
 
-def child(argv: list[str], **how) -> subprocess.Popen:
+def child(argv: list[str]) -> subprocess.Popen:
     code = CHILD.format(paths=[str(ROOT), str(ROOT / "tests")], argv=argv)
     return subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8", **how
+        [sys.executable, "-c", code],
+        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
     )
 
 
