@@ -46,7 +46,7 @@ def why_slower(speculative: RunStats, plain: RunStats) -> Slowdown | None:
     In units of a plain token's time, a round earns `tokens` and pays for draft, verification and the rest.
     """
     gain = speedup(speculative, plain)
-    if gain is None or gain >= 1:
+    if gain is None or gain >= 1 or not speculative.drafted:
         return None
     token_s = plain.seconds / plain.emitted
     tokens, verify, other = (

@@ -6,7 +6,7 @@ from .records import Round
 
 
 def race(lanes: Mapping[str, Iterator[Round]]) -> Iterator[tuple[str, Round]]:
-    """Run the lanes to their ends; yields (lane, round) in the order in which parallel lanes would have finished them.
+    """Run the lanes to their ends; yields (lane, round) in the order in which parallel lanes would have begun them.
 
     Whichever lane's own clock is behind goes next, the first named one at a tie. So each streams at its true relative
     speed, and since only one works at a time, none disturbs another's clock. Closing it closes the lanes.

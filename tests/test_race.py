@@ -66,7 +66,8 @@ def test_rounds_come_in_the_order_of_their_starts(lanes: list[list[float]], pref
 
 def test_closing_it_closes_the_lanes() -> None:
     log: list[str] = []
-    rounds = race({"a": lane([1, 1], log=log), "b": lane([1, 1], log=log)})
+    lanes = {"a": lane([1, 1], log=log), "b": lane([1, 1], log=log)}  # held on to, or they would be closed as litter
+    rounds = race(lanes)
     next(rounds), next(rounds)
     rounds.close()
     assert log == ["closed", "closed"]
@@ -79,8 +80,9 @@ def test_a_lane_that_fails_closes_the_other() -> None:
         yield from lane([1])
         raise ZeroDivisionError
 
+    lanes = {"a": lane([1] * 9, log=log), "b": failing()}
     with pytest.raises(ZeroDivisionError):
-        list(race({"a": lane([1] * 9, log=log), "b": failing()}))
+        list(race(lanes))
     assert log == ["closed"]
 
 
