@@ -100,7 +100,7 @@ def engine(arguments: argparse.Namespace) -> None:
 def one_run(
     pair: Pair, ids: Sequence[int], arguments: argparse.Namespace, seed: int
 ) -> tuple[RunStats, RunStats, float]:
-    """Both lanes after one another: their statistics, and the share of the speculative one that no model's pass took."""
+    """Both lanes after one another: their statistics, and the share of the speculative one outside any pass."""
     params = SamplingParams(temperature=arguments.temperature, seed=seed, max_new_tokens=TOKENS)
     run = pair.open_target()
     target, draft = Timed(run), Timed(pair.open_draft(run))
