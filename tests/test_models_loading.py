@@ -205,8 +205,9 @@ def test_a_state_that_cannot_be_rolled_back(folders, tmp_path):
         ({"model_type": "nosuch", "auto_map": {"AutoConfig": "code.Config"}}, "never runs a stranger's code"),
     ],
 )
-def test_configurations_that_cannot_be_used(copies, change, words):
+def test_configurations_that_cannot_be_used(copies, change, words, monkeypatch):
     target, draft = copies
+    monkeypatch.setattr("builtins.input", lambda *question: pytest.exit(f"it asked on the terminal: {question}"))
     config = json.loads((target / "config.json").read_text()) | change
     config = {name: value for name, value in config.items() if value is not None}
     (target / "config.json").write_text(json.dumps(config))

@@ -17,15 +17,17 @@ from .progress import Progress
 from .quiet import quiet
 from .scribe import Scribe
 from .sources import Source, locate
-from .threads import choose_threads
+from .threads import choose_threads, one_thread
 from .vocabulary import disagreement
+
+_MOST_THREADS = torch.get_num_threads()  # as torch starts: the choice for one pair must not bound that for the next
 
 
 def load(spec: PairSpec, device: str, dtype: str, progress: Progress) -> Pair:
     """See `models.load_pair`."""
     place = choose_device(device)
     numbers, why = choose_dtype(dtype, place)
-    with quiet():
+    with quiet(), one_thread():
         # 1. Find both, and refuse what can be refused before gigabytes are moved.
         target, draft = _locate(spec, progress)
         tokenizer = _shared_tokenizer(target, draft)
@@ -42,7 +44,7 @@ def load(spec: PairSpec, device: str, dtype: str, progress: Progress) -> Pair:
     notes = [f"Numbers: {why}", *_notes(loaded, other)]
     if place.type == "cpu":
         progress(1.0, "Trying how many threads are best …")
-        notes.append(choose_threads(loaded.weights.open()))
+        notes.append(choose_threads(loaded.weights.open(), _MOST_THREADS))
     progress(1.0, "Ready.")
     ends = _stop_ids(tokenizer, loaded)
     return Pair(spec.name, spec.title, loaded.weights, other.weights, tokenizer, ends, tuple(notes))

@@ -78,8 +78,8 @@ def _embedded(role: str, progress: Progress) -> Source:
     home = target_folder(cache_folder(), lambda sentence: progress(0.0, sentence))
     if role == "target":
         return Source("SmolLM2-135M-Instruct", EMBEDDED, home, home)
-    if not (DRAFT_FOLDER / "config.json").exists():
-        return Source("SmolLM2-135M-Instruct", EMBEDDED, home, home)
+    if not (DRAFT_FOLDER / "model.safetensors").is_file():
+        raise LoadError(f"This copy of the program is incomplete: its draft is missing from {DRAFT_FOLDER}.")
     return Source("our distilled draft", EMBEDDED, DRAFT_FOLDER, home)
 
 

@@ -1,6 +1,8 @@
 """How many threads a CPU's passes should use: found by trying, since cores that others use only make threads wait."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -9,12 +11,22 @@ from ..contract import Model
 _PASSES = 6
 
 
-def choose_threads(model: Model) -> str:
-    """Set torch's threads to the count with the quickest pass of `model`, which is fed a few tokens; a sentence on it.
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """For passes before the choice: on a busy machine several threads may take twenty times as long as one."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
-    A count is judged by its best pass: a moment's disturbance must not decide.
+
+def choose_threads(model: Model, most: int) -> str:
+    """Set torch's threads to the count up to `most` with the quickest pass of `model`; a sentence on it.
+
+    The model is fed a few tokens. A count is judged by its best pass: a moment's disturbance must not decide.
     """
-    most = torch.get_num_threads()
     counts = sorted({1, most} | {2**i for i in range(1, most.bit_length()) if 2**i < most})
     seconds = {count: _best_pass(model, count) for count in counts}
     best = min(seconds, key=seconds.get)
