@@ -4,8 +4,8 @@
     python tools/start.py test            set up, pass all tests, Chromium included; further words go to pytest
     python tools/start.py run …           set up, then python -m specdemo …
 
-It makes .venv in the clone and installs only when the requirements have changed. PyPI's torch for Linux carries CUDA, some
-gigabytes of it; without a GPU take PyTorch's own index of CPU builds: --torch-index https://download.pytorch.org/whl/cpu
+It makes .venv in the clone and installs only when the requirements have changed. PyPI's torch for Linux carries CUDA,
+some gigabytes of it; without a GPU take PyTorch's own index of CPU builds: --torch-index https://download.pytorch.org/whl/cpu
 """
 
 import argparse
@@ -25,12 +25,10 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 
 def main() -> int:
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 - this file is what an older Python is given to run
         return _fail(f"Python {sys.version.split()[0]} is too old; specdemo needs 3.11 or newer.")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--torch-index", metavar="URL", help="the package index to take torch from (default: pip's own)"
-    )
+    parser.add_argument("--torch-index", metavar="URL", help="package index for torch (default: pip's own)")
     parser.add_argument("what", nargs="?", default="serve", choices=("serve", "test", "run"), help="(default: serve)")
     arguments, rest = parser.parse_known_args()
     testing = arguments.what == "test"
