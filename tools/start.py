@@ -37,7 +37,9 @@ def main() -> int:
         environment = os.environ | ({"CHROMIUM": find_browser()} if testing else {})
     except subprocess.CalledProcessError as error:
         return _fail(f"This step failed, see above: {' '.join(map(str, error.cmd))}")
-    words = {"serve": ["-m", "specdemo", "serve"], "run": ["-m", "specdemo"], "test": ["-m", "pytest"]}[arguments.what]
+    words = {"serve": ["-m", "specdemo", "serve", "--open"], "run": ["-m", "specdemo"], "test": ["-m", "pytest"]}[
+        arguments.what
+    ]
     return subprocess.call([PYTHON, *words, *rest], cwd=ROOT, env=environment)
 
 
