@@ -8,6 +8,7 @@ import torch
 from .contract import Model, prefill
 
 _MOST_BYTES = 2**29  # of remembered rows; the ones that nobody asked for longest are forgotten and worked out again
+_LEAST_ROWS = 64  # and a round's own rows must fit
 
 
 class Place(NamedTuple):
@@ -22,8 +23,8 @@ class Memo:
 
     beside  the memo of the target, for a draft that reads what its target holds: its rows depend on that too
 
-    A row is always worked out in the same way, by one pass over all that follows the prompt: so a target's row is a
-    function of the sequence in low precision too, and the law that it defines is exact.
+    A row that was worked out once stays what it is, so the law that it defines is exact in low precision too, where
+    another pass might round it differently.
     """
 
     def __init__(self, model: Model, prompt_ids: Sequence[int], beside: Optional["Memo"] = None) -> None:
@@ -47,35 +48,43 @@ class Memo:
         self._ids += ids.tolist()
 
     def feed(self, ids: torch.Tensor) -> torch.Tensor:
-        rows = []
-        for i in ids.tolist():
-            self._ids.append(i)
-            rows.append(self.row(self._ids))
-        return torch.stack(rows)
+        held = len(self._ids)
+        self._ids += ids.tolist()
+        return torch.stack(self._recall([self._ids[:end] for end in range(held + 1, len(self._ids) + 1)]))
 
     def rewind(self, length: int) -> None:
         del self._ids[length:]
 
     def row(self, ids: Sequence[int]) -> torch.Tensor:
         """The logits (V,) after a sequence that begins with the prompt."""
-        place = Place(tuple(ids), self._beside.length if self._beside else 0)
-        row = self._rows.pop(place, None)
-        if row is None:
-            row = self._worked_out(place.ids)
-        self._rows[place] = row  # behind all others
-        while len(self._rows) > max(16, _MOST_BYTES // row.nbytes):
+        return self._recall([ids])[0]
+
+    def _recall(self, sequences: list[Sequence[int]]) -> list[torch.Tensor]:
+        """The rows after sequences of which each goes on from the one before."""
+        read = self._beside.length if self._beside else 0
+        places = [Place(tuple(ids), read) for ids in sequences]
+        missing = [place for place in places if place not in self._rows]
+        if missing:
+            self._work_out(missing)
+        for place in places:
+            self._rows[place] = self._rows.pop(place)  # behind all others
+        rows = [self._rows[place] for place in places]
+        while len(self._rows) > max(_LEAST_ROWS, _MOST_BYTES // rows[0].nbytes):
             del self._rows[next(iter(self._rows))]
-        return row
+        return rows
 
     @torch.inference_mode()
-    def _worked_out(self, ids: tuple[int, ...]) -> torch.Tensor:
+    def _work_out(self, places: list[Place]) -> None:
+        """One pass of the model for all of these rows."""
+        ids, start = places[-1].ids, len(self.prompt) - 1
         assert ids[: len(self.prompt)] == self.prompt, "a row before the end of the prompt"
         if self._beside:
             self._beside._hold(self._beside._ids)
-        start = len(self.prompt) - 1
         self._hold(ids[:start])
-        # A model may reuse the memory of its logits in the next pass.
-        return self._model.feed(self._tensor(ids[start:]))[-1].clone()
+        rows = self._model.feed(self._tensor(ids[start:]))
+        for place in places:
+            # A model may reuse the memory of its logits in the next pass.
+            self._rows[place] = rows[len(place.ids) - len(self.prompt)].clone()
 
     def _hold(self, ids: Sequence[int]) -> None:
         """Have the model itself hold just this sequence, of which the prompt but its last token never changes."""

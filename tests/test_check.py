@@ -180,8 +180,9 @@ def test_a_memo_forgets_and_finds_again(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("specdemo.memo._MOST_BYTES", 0)
     row = logits_of([0.5, 0.5])
     memo = Memo(TableModel(lambda ids: row + len(ids), 2), [0])
-    memo.feed(torch.zeros(50, dtype=torch.int64))
-    assert len(memo.known) == 16
+    for _ in range(100):
+        memo.feed(torch.zeros(1, dtype=torch.int64))
+    assert len(memo.known) == 64
     assert torch.equal(memo.row([0, 0]), row + 2)
 
 

@@ -1,5 +1,6 @@
 """The command line as a person or a program meets it, on a tiny pair."""
 
+import inspect
 import io
 import json
 import os
@@ -12,8 +13,10 @@ import pytest
 from tiny import tiny_pair
 
 from specdemo import maths
+from specdemo.check import check
 from specdemo.cli import main
 from specdemo.cli import writing as writing_module
+from specdemo.cli.arguments import parser
 from specdemo.cli.numbers import verdicts
 from specdemo.cli.paint import Painter
 from specdemo.contract import NumericalFault
@@ -286,6 +289,7 @@ import sys
 sys.path[:0] = {paths}
 from tiny import tiny_pair
 import specdemo.cli.load as load
+from specdemo.check import check
 from specdemo.cli import main
 load.load_pair = lambda spec, **how: tiny_pair(max_position_embeddings=100_000)
 sys.exit(main({argv}))
@@ -483,3 +487,10 @@ def test_without_its_packages_it_says_what_to_do() -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == "specdemo: the package 'torch' is not installed; try: pip install -r requirements.txt\n"
+
+
+def test_the_check_has_one_default() -> None:
+    """Help may not import torch, so the parser spells the numbers of `check` again."""
+    args = parser().parse_args(["check"])
+    defaults = {name: argument.default for name, argument in inspect.signature(check).parameters.items()}
+    assert (args.k, args.samples) == (defaults["k"], defaults["samples"])

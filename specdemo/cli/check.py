@@ -5,7 +5,7 @@ import sys
 
 import torch
 
-from ..check import FALSE_ALARM, ROUNDING, Verdict, check
+from ..check import EXACT, FALSE_ALARM, ROUNDING, Verdict, check
 from ..contract import NumericalFault
 from ..fit import Fit
 from ..records import SamplingParams
@@ -53,7 +53,8 @@ def _lines(verdict: Verdict) -> list[tuple[str, str]]:
             "exact",
             f"at {exact.positions} positions, for every token: kept or drawn after a refusal, it comes out with p",
         ),
-        ("", f"to within {exact.error:.1e} (allowed {ROUNDING:.0e}); coins judged wrongly: {exact.miscast}"),
+        ("", f"to within {exact.error:.1e} (allowed {EXACT:.0e}); coins judged wrongly: {exact.miscast}"),
+        ("", f"in the engine's own float32 to within {exact.rounding:.1e} (allowed {ROUNDING:.0e})"),
         ("", ""),
         ("sampled", f"{verdict.fits[0].n} runs of the engine against the target's own probabilities"),
         *(("", _fit(fit, n)) for n, fit in enumerate(verdict.fits, start=1)),
