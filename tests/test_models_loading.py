@@ -118,9 +118,12 @@ def test_a_draft_that_is_no_smaller_is_noted_and_allowed(folders):
 
 def test_stop_ids_are_those_of_the_checkpoint_the_tokenizer_and_the_chat(copies):
     target, draft = copies
-    settings = json.loads((target / "generation_config.json").read_text())
-    (target / "generation_config.json").write_text(json.dumps(settings | {"eos_token_id": [7, 9]}))
-    assert load(target, draft).stop_ids == {2, 7, 9}
+    for file, end in (("generation_config", [7, 8]), ("config", 9)):
+        path = target / f"{file}.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"eos_token_id": end}))
+    path = target / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"eos_token": "<|endoftext|>"}))
+    assert load(target, draft).stop_ids == {0, 2, 7, 8, 9}
 
 
 # What is refused
@@ -207,11 +210,13 @@ def test_a_state_that_cannot_be_rolled_back(folders, tmp_path):
 )
 def test_configurations_that_cannot_be_used(copies, change, words, monkeypatch):
     target, draft = copies
-    monkeypatch.setattr("builtins.input", lambda *question: pytest.exit(f"it asked on the terminal: {question}"))
+    asked = []
+    monkeypatch.setattr("builtins.input", asked.append)
     config = json.loads((target / "config.json").read_text()) | change
     config = {name: value for name, value in config.items() if value is not None}
     (target / "config.json").write_text(json.dumps(config))
     assert words in refusal(target, draft)
+    assert asked == []
 
 
 def test_a_configuration_without_a_vocabulary(copies, monkeypatch):
@@ -410,8 +415,10 @@ def test_a_hub_that_fails(hub, folders):
     assert "hub" in sentence and "acme/big" in sentence
 
 
-def test_no_network(hub, folders, monkeypatch):
-    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+@pytest.mark.parametrize("change", [{"ENDPOINT": "http://127.0.0.1:9"}, {"HF_HUB_OFFLINE": True}])
+def test_no_network(hub, folders, monkeypatch, change):
+    for name, value in change.items():
+        monkeypatch.setattr(constants, name, value)
     assert "The hub cannot be reached and acme/big is not on this machine" in refusal("acme/big", folders[1])
 
 
