@@ -1,5 +1,7 @@
 """Our own forward against the library's, on tiny random models of every member of the family."""
 
+import copy
+
 import pytest
 import torch
 from transformers import (
@@ -13,7 +15,7 @@ from transformers import (
     Qwen3ForCausalLM,
 )
 
-from specdemo.models.agreement import agree
+from specdemo.models.agreement import agree, answers
 from specdemo.models.llama import Llama, why_not
 
 SIZE = {
@@ -91,14 +93,22 @@ def test_runs_share_nothing_but_weights(module):
     torch.testing.assert_close(theirs, reference(module, ids.flip(0))[-4:], atol=1e-5, rtol=1e-4)
 
 
+def test_a_module_may_be_taken_apart(module):
+    whole, ids = copy.deepcopy(module), torch.arange(20)
+    ours = Llama(whole, consume=True).open().feed(ids)
+    assert len(whole.model.layers) == 0
+    torch.testing.assert_close(ours, reference(module, ids), atol=1e-5, rtol=1e-4)
+
+
 def test_agreement_sees_a_wrong_forward():
     torch.manual_seed(0)
     module = LlamaForCausalLM(LlamaConfig(**SIZE, initializer_range=0.5)).eval()
     right, wrong = Llama(module), Llama(module)
     wrong.rope = (wrong.rope[0] * 0.5, wrong.rope[1])
-    assert agree(right.open(), Llama(module).open(), torch.float32)
-    assert not agree(right.open(), wrong.open(), torch.float32)
-    assert not agree(right.open(), wrong.open(), torch.bfloat16)
+    expected = answers(right.open())
+    assert agree(answers(Llama(module).open()), expected, torch.float32)
+    assert not agree(answers(wrong.open()), expected, torch.float32)
+    assert not agree(answers(wrong.open()), expected, torch.bfloat16)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from fake_hub import fake_hub
 from huggingface_hub import constants
 from safetensors.torch import load_file, save_file
 from tiny import byte_tokenizer, piece_tokenizer, tiny_config, tiny_model
-from transformers import BertConfig, MambaConfig, PreTrainedConfig, PreTrainedTokenizerFast, T5Config
+from transformers import BertConfig, GPT2Config, MambaConfig, PreTrainedConfig, PreTrainedTokenizerFast, T5Config
 
 from specdemo import engine
 from specdemo.drafters import ModelDrafter
@@ -19,6 +19,7 @@ from specdemo.models import CATALOGUE, LoadError, PairSpec, load_pair, loading, 
 from specdemo.models.checkpoint import load_checkpoint
 from specdemo.models.device import choose_device, choose_dtype
 from specdemo.models.failures import as_load_error
+from specdemo.models.llama import LlamaRun
 from specdemo.records import Outcome, SamplingParams
 
 
@@ -89,6 +90,28 @@ def test_a_pair_runs(folders):
     drafter = ModelDrafter(pair.open_draft(target))
     rounds = list(engine.speculate(target, drafter, prompt, SamplingParams(seed=1, max_new_tokens=20), k=3))
     assert sum(len(round_.emitted) for round_ in rounds) == 20
+
+
+@pytest.mark.parametrize("failing", ["says something else", "cannot run here"])
+def test_where_our_own_forward_fails_the_library_s_runs(folders, monkeypatch, failing):
+    def wrong(run, ids):
+        if failing == "cannot run here":
+            raise RuntimeError("no kernel for this dtype")
+        return torch.zeros(len(ids), run.vocab_size)
+
+    monkeypatch.setattr(LlamaRun, "feed", wrong)
+    pair, module, ids = load(*folders), tiny_model(tiny_config(3), 1), torch.arange(3, 40)
+    with torch.inference_mode():
+        expected = module(ids[None]).logits[0]
+    torch.testing.assert_close(pair.open_target().feed(ids), expected, atol=1e-4, rtol=0)
+    assert any("the library's forward" in note for note in pair.notes)
+
+
+def test_the_notes_say_which_forward_runs(folders, tmp_path):
+    save(tmp_path, GPT2Config(vocab_size=300, n_embd=32, n_layer=1, n_head=4), tokenizer=byte_tokenizer())
+    notes = load(folders[0], tmp_path).notes
+    assert "The target runs on our own forward." in notes
+    assert "The draft runs on the library's forward, since gpt2 is not of the Llama family." in notes
 
 
 def test_one_model_for_both_parts_is_loaded_once(folders, monkeypatch):

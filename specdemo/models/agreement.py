@@ -9,16 +9,18 @@ _TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-4}  # in probability; below
 _LOW_PRECISION = 0.1
 
 
-def agree(one: Model, other: Model, dtype: torch.dtype) -> bool:
-    """Feed both the same ids, in a block and one by one, from an empty cache; compare the distributions they give.
+def answers(model: Model) -> torch.Tensor:
+    """The distributions that a fresh model gives after fixed ids, read in a block and one by one: (tokens, V)"""
+    ids = torch.randint(model.vocab_size, (_TOKENS,), generator=torch.Generator().manual_seed(0)).to(model.device)
+    rows = [model.feed(part) for part in ids.tensor_split([_TOKENS - 2, _TOKENS - 1])]
+    return torch.cat(rows).float().softmax(-1)
+
+
+def agree(one: torch.Tensor, other: torch.Tensor, dtype: torch.dtype) -> bool:
+    """Whether two models gave the same `answers`, up to the rounding of `dtype`.
 
     The bound in low precision is wide on purpose: it must pass honest rounding and catch a wrong architecture, which is
     off by whole units.
     """
-    ids = torch.randint(one.vocab_size, (_TOKENS,), generator=torch.Generator().manual_seed(0)).to(one.device)
-    first, second = (
-        torch.cat([model.feed(part) for part in ids.tensor_split([_TOKENS - 2, _TOKENS - 1])]).float().softmax(-1)
-        for model in (one, other)
-    )
-    distance = (first - second).abs().sum(-1).max() / 2
+    distance = (one - other).abs().sum(-1).max() / 2
     return bool(distance <= _TOLERANCE.get(dtype, _LOW_PRECISION))

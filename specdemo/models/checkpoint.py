@@ -7,14 +7,14 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel
 
-from .agreement import agree
+from .agreement import agree, answers
 from .cached import CachedModel, declared_ends, weights_of
 from .eagle import load_eagle
 from .errors import LoadError
 from .llama import Llama, why_not
 from .pair import Weights
 from .progress import Progress
-from .selfcheck import check_model
+from .selfcheck import check_model, is_out_of_memory
 from .sources import Source
 
 
@@ -35,12 +35,19 @@ def load_checkpoint(source: Source, dtype: torch.dtype, device: torch.device, pr
     """Read, place, choose a forward, check that it can be rolled back. Raises LoadError and the libraries' errors."""
     folder = source.weights(lambda share, sentence: progress(0.8 * share, sentence))
     progress(0.8, f"Reading {source.title} …")
-    module = _read(source, folder, dtype).to(device)
+    module = _read(source, folder, dtype, device)
     progress(0.9, f"Checking {source.title} …")
-    own, forward = _choose_forward(module, dtype)
-    open_model = own.open if own else lambda: CachedModel(module)
-    check_model(open_model, dtype, source.title)
-    return Checkpoint(weights_of(module, source.title, source.name, open_model), declared_ends(module), forward, own)
+    weights, ends = weights_of(module, source.title, source.name, partial(CachedModel, module)), declared_ends(module)
+    reason = why_not(module.config)
+    own = None if reason else _own_forward(module, dtype)
+    if own:
+        weights = replace(weights, open=own.open)
+    elif reason is None:
+        reason = "our own one says something else here"
+        module = _read(source, folder, dtype, device)  # our own took the first one apart
+        weights = replace(weights, open=partial(CachedModel, module))
+    check_model(weights.open, dtype, source.title)
+    return Checkpoint(weights, ends, "our own forward" if own else f"the library's forward, since {reason}", own)
 
 
 def load_reader(source: Source, target: Checkpoint, progress: Progress) -> tuple[Checkpoint, Checkpoint]:
@@ -67,7 +74,7 @@ def load_reader(source: Source, target: Checkpoint, progress: Progress) -> tuple
     return seeing, Checkpoint(weights, frozenset(), "our own forward and reads the target's hidden states")
 
 
-def _read(source: Source, folder: Path, dtype: torch.dtype) -> PreTrainedModel:
+def _read(source: Source, folder: Path, dtype: torch.dtype, device: torch.device) -> PreTrainedModel:
     how = {"gguf_file": source.gguf} if source.gguf else {"use_safetensors": True}
     module, report = AutoModelForCausalLM.from_pretrained(
         folder, dtype=dtype, trust_remote_code=False, local_files_only=True, output_loading_info=True, **how
@@ -75,15 +82,16 @@ def _read(source: Source, folder: Path, dtype: torch.dtype) -> PreTrainedModel:
     # The library would fill the gaps with random numbers, and say so only in a log.
     if missing := sorted(report["missing_keys"]):
         raise LoadError(f"{source.name} lacks {len(missing)} of its weights, such as {missing[0]}.")
-    return module.eval()
+    return module.eval().to(device)
 
 
-def _choose_forward(module: PreTrainedModel, dtype: torch.dtype) -> tuple[Llama | None, str]:
-    """Our own forward where it can run the model and says the same; and in words which it is."""
-    reason = why_not(module.config)
-    if reason is None:
-        own = Llama(module)
-        if agree(CachedModel(module), own.open(), dtype):
-            return own, "our own forward"
-        reason = "our own one says something else"
-    return None, f"the library's forward, since {reason}"
+def _own_forward(module: PreTrainedModel, dtype: torch.dtype) -> Llama | None:
+    """Our own forward of the module, which is taken apart; None if the two do not say the same."""
+    expected = answers(CachedModel(module))
+    try:
+        own = Llama(module, consume=True)
+        return own if agree(answers(own.open()), expected, dtype) else None
+    except RuntimeError as error:  # a processor for which the packed products of this dtype are not written
+        if is_out_of_memory(error):
+            raise
+        return None

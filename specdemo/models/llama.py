@@ -6,6 +6,8 @@ keys and values written by index, grouped queries folded into the query axis (a 
 slower when it is left to repeat the keys itself).
 """
 
+from collections.abc import Iterator
+
 import torch
 from torch.nn.functional import embedding, rms_norm
 
@@ -32,8 +34,11 @@ def why_not(config: object) -> str | None:
 class Llama:
     """Packed weights, shared by all runs and never written to again."""
 
-    def __init__(self, module: torch.nn.Module) -> None:
-        """Pack a transformers `…ForCausalLM`, which is not needed afterwards."""
+    def __init__(self, module: torch.nn.Module, consume: bool = False) -> None:
+        """Pack a transformers `…ForCausalLM`, which is not needed afterwards.
+
+        With `consume` it is taken apart on the way, so that the weights are never in memory twice.
+        """
         config, body = module.config, module.model
         self.context: int | None = config.max_position_embeddings
         self.eps = config.rms_norm_eps
@@ -43,7 +48,7 @@ class Llama:
         self.rope = body.rotary_emb.inv_freq.float(), body.rotary_emb.attention_scaling
         self.embedding = body.embed_tokens.weight.detach()
         self.norm = body.norm.weight.detach()
-        self.layers = [self._pack(layer) for layer in body.layers]
+        self.layers = [self._pack(layer) for layer in (_taken_from(body.layers) if consume else body.layers)]
         self.head = pack_modules(module.lm_head)
         self.vocab_size = module.lm_head.out_features
         self.device, self.dtype = self.embedding.device, self.embedding.dtype
@@ -68,6 +73,11 @@ class Llama:
     def open(self, tap_after: tuple[int, ...] = ()) -> "LlamaRun":
         """A run with an empty cache; it keeps the residual stream after the layers `tap_after` for a draft to read."""
         return LlamaRun(self, tap_after)
+
+
+def _taken_from(layers: torch.nn.ModuleList) -> Iterator[torch.nn.Module]:
+    while layers:
+        yield layers.pop(0)
 
 
 class LlamaRun:
