@@ -19,12 +19,13 @@ function make(tag, name, text = "") {
 }
 
 export class Inspector {
-  constructor(root, log, { words, outcomes, plotlyConfig, ask }) {
+  constructor(root, log, { words, outcomes, plotlyConfig, ask, onLost }) {
     this.root = root;
     this.log = log;
     this.words = words;
     this.outcomes = Object.fromEntries(outcomes.map((o) => [o.name, o]));
     this.inspections = new Inspections(ask);
+    this.onLost = onLost;
     this.token = root.querySelector(".sd-token");
     this.sentences = root.querySelector(".sd-sentences");
     this.figures = Object.fromEntries(
@@ -86,9 +87,14 @@ export class Inspector {
     }
     const key = JSON.stringify(question);
     if (this.drawn === key) return;
-    const answer = await this.inspections.get(question).catch(() => null);
-    if (!this.address || JSON.stringify(this.question(this.address)) !== key) return;
-    await this.fill(answer);
+    try {
+      const answer = await this.inspections.get(question);
+      if (!this.address || JSON.stringify(this.question(this.address)) !== key) return;
+      await this.fill(answer);
+    } catch {
+      this.onLost();
+      return;
+    }
     this.drawn = key;
     this.root.dataset.drawn = `${question.lane}-${question.round}-${question.event}`;
   }

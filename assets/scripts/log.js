@@ -2,6 +2,8 @@
 
 export const LANES = ["spec", "plain"];
 
+const FINAL = ["idle", "done", "stopped", "failed", "recorded"];
+
 /** An event of a round, unpacked. */
 function unpackEvent([code, text, id, p, q, u, alpha], outcomes) {
   return { outcome: outcomes[code].name, text, id, p, q, u, alpha };
@@ -33,7 +35,7 @@ export class Log {
   }
 
   get final() {
-    return ["done", "stopped", "failed", "recorded", "idle"].includes(this.phase.name);
+    return FINAL.includes(this.phase.name);
   }
 
   /** Take in a delta. Returns what is new: {started, rounds: {spec, plain}, tails, gap}. */
@@ -53,19 +55,24 @@ export class Log {
         this.rounds[lane].push(round);
         news.rounds[lane].push(round);
       }
-      const tail = delta.tail?.[lane];
-      if (tail && !news.gap && this.tails[lane] === undefined) {
-        this.tails[lane] = news.tails[lane] = tail;
-        // A round that came with its tail has it already; only one that came before lacks it.
-        if (news.rounds[lane].length) delete news.tails[lane];
-      }
     }
-    if (news.gap) return news;
     this.head = delta.head ?? this.head;
     this.stats = delta.stats ?? this.stats;
-    this.phase = delta.phase ?? this.phase;
+    if (news.gap) return news;
+    this.takeTails(delta.tail ?? {}, news);
     this.pick = delta.pick ?? this.pick;
+    // What was on its way when the end was told must not undo it.
+    if (delta.phase && !(this.final && !started && !FINAL.includes(delta.phase.name))) this.phase = delta.phase;
     return news;
+  }
+
+  /** A round that came with its tail has it already; one that came before still lacks it. */
+  takeTails(tails, news) {
+    for (const [lane, tail] of Object.entries(tails)) {
+      if (this.tails[lane] !== undefined) continue;
+      this.tails[lane] = tail;
+      if (!news.rounds[lane].length) news.tails[lane] = tail;
+    }
   }
 
   round(lane, index) {

@@ -1,8 +1,9 @@
 // The whole run as a file.
 
+/** Raises where the server does not answer. */
 export async function save(server, log) {
   const text = await server.trace({ run: log.run });
-  if (!text) return;
+  if (text === null) return;
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
   link.download = `specdemo-${new Date().toISOString().slice(0, 19).replaceAll(":", "-")}.json`;

@@ -9,6 +9,7 @@ import { legend } from "./legend.js";
 import { save } from "./save.js";
 import { Say } from "./say.js";
 import { Scoreboard } from "./scoreboard.js";
+import { reliable } from "./server.js";
 import { Strip } from "./strip.js";
 import { themeButton } from "./theme.js";
 
@@ -17,11 +18,11 @@ const POLL_MS = 700;
 const REST_MS = 250;
 const MARGIN = 16; // pixels
 
-class Stage {
+export class Stage {
   constructor({ element, props, server, watch }) {
     const { words, outcomes } = props;
     this.root = element.querySelector(".sd");
-    this.server = server;
+    this.server = reliable(server);
     this.words = words;
     this.log = new Log(outcomes);
     this.say = new Say(this.root.querySelector(".sd-say"), words);
@@ -38,11 +39,12 @@ class Stage {
       words,
       outcomes,
       plotlyConfig: props.plotly,
-      ask: (question) => server.inspect(question),
+      ask: this.server.inspect,
+      onLost: () => this.lost(),
     });
     legend(this.root.querySelector(".sd-legend"), outcomes);
     this.download = this.root.querySelector(".sd-download");
-    this.download.addEventListener("click", () => save(server, this.log));
+    this.download.addEventListener("click", () => save(this.server, this.log).catch(() => this.lost()));
     this.root.querySelector(".sd-lost-toggle").addEventListener("change", (change) => {
       this.root.classList.toggle("sd-hide-lost", !change.target.checked);
       for (const lane of Object.values(this.lanes)) lane.keepEnd();
@@ -59,7 +61,7 @@ class Stage {
     this.hear(props.value);
     setInterval(() => this.checkUp(), SILENCE_MS / 2);
     this.follow();
-    (window.requestIdleCallback ?? setTimeout)(() => plotly());
+    (window.requestIdleCallback ?? setTimeout)(() => plotly().catch(() => this.lost()));
   }
 
   hear(value) {
@@ -75,10 +77,7 @@ class Stage {
     }
     const news = this.log.take(delta);
     if (news.started) this.clear();
-    if (news.gap) {
-      this.resync();
-      return;
-    }
+    if (news.gap) this.resync();
     for (const [name, lane] of Object.entries(this.lanes)) {
       lane.add(news.rounds[name]);
       if (news.tails[name]) lane.finish(news.tails[name]);
@@ -119,6 +118,10 @@ class Stage {
     this.running(false);
   }
 
+  lost() {
+    this.refused({ name: "lost" });
+  }
+
   running(is) {
     document.body.classList.toggle("sd-running", is);
     this.root.dataset.state = is ? "running" : "idle";
@@ -134,25 +137,28 @@ class Stage {
     if (this.log.final) {
       this.say.phase({ name: "stopped" });
       this.running(false);
-      return;
-    }
-    const rest = await this.server.halt(this.log.since).catch(() => null);
-    if (rest) this.take(rest);
+    } else await this.ask(this.server.halt);
   }
 
-  async resync() {
+  resync() {
+    return this.ask(this.server.resync);
+  }
+
+  /** Take what a question about the run brings, unless another run has begun meanwhile. */
+  async ask(method) {
     try {
-      const rest = await this.server.resync(this.log.since);
-      if (rest) this.take(rest);
+      const rest = await method(this.log.since);
+      if (rest && rest.run === this.log.run) this.take(rest);
     } catch {
-      this.refused({ name: "lost" });
+      this.lost();
     }
   }
 
-  /** When a run has been silent for long: is the server still there, and did we miss anything? */
+  /** When all has been silent for long: is the server still there, and did we miss anything? */
   checkUp() {
     if (this.root.dataset.state !== "running" || performance.now() - this.heard < SILENCE_MS) return;
-    this.resync();
+    if (!this.log.final) this.resync();
+    else this.server.status({}).catch(() => this.lost());
   }
 
   /** How the models come along, until they are there. */

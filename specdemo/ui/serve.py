@@ -38,7 +38,7 @@ def open_page(session: Session, host: str | None = LOCAL, port: int | None = Non
         prevent_thread_lock=True,
         ssr_mode=False,
         run_history=False,
-        footer_links=["settings"],
+        footer_links=[],
         show_error=True,
         head=head(),
         theme=theme(),
