@@ -1,0 +1,217 @@
+"""The set-up script, with every process it would start written down instead."""
+
+import ast
+import importlib.util
+import json
+import os
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The script, at work in a folder of its own that has only requirements; `ran` has what it started."""
+    spec = importlib.util.spec_from_file_location("start", ROOT / "tools" / "start.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    (tmp_path / "tools").mkdir()
+    for name in ("requirements.txt", "requirements-test.txt", "tools/constraints.txt"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(module, "HOME", tmp_path / ".venv")
+    monkeypatch.setattr(module, "PYTHON", tmp_path / ".venv" / "python")
+    monkeypatch.setattr(module, "CONSTRAINTS", tmp_path / "tools" / "constraints.txt")
+
+    module.ran, module.refused, module.cpu = [], set(), True
+
+    def run(command, **how):
+        words = [str(word) for word in command]
+        module.ran.append(words)
+        if module.refused & set(words):
+            raise subprocess.CalledProcessError(1, command)
+        version = "2.13.0+cpu" if module.cpu else "2.13.0"
+        report = {"install": [{"metadata": {"version": version}}]}
+        return SimpleNamespace(stdout=json.dumps(report) if "--report" in words else "/played/chromium\n")
+
+    def call(command, cwd, env):
+        module.ran.append([str(word) for word in command])
+        module.environment = env
+        return 7
+
+    def create(home: Path, with_pip: bool, clear: bool) -> None:
+        home.mkdir()
+        (home / "python").touch()
+        module.ran.append(["venv", str(home)])
+
+    monkeypatch.setattr(module.subprocess, "run", run)
+    monkeypatch.setattr(module.subprocess, "call", call)
+    monkeypatch.setattr(module.venv, "create", create)
+    monkeypatch.setattr(module.platform, "system", lambda: "Linux")
+    monkeypatch.setattr(module.shutil, "which", lambda name: None)
+    monkeypatch.setattr(module, "_wants_cpu_build", lambda: True)
+    monkeypatch.delenv("CHROMIUM", raising=False)
+    return module
+
+
+def installs(start) -> list[list[str]]:
+    """What pip was asked to install, for real."""
+    return [words[words.index("install") + 1 :] for words in start.ran if "pip" in words and "--dry-run" not in words]
+
+
+def test_the_first_time_installs_and_the_second_does_not(start) -> None:
+    assert start.main([]) == 7
+    assert start.ran[0] == ["venv", str(start.HOME)]
+    assert start.ran[-1][1:] == ["-m", "specdemo", "serve", "--open"]
+    (words,) = installs(start)
+    assert words[-2:] == ["-r", str(start.ROOT / "requirements.txt")] and str(start.CONSTRAINTS) in words
+    start.ran.clear()
+    assert start.main(["run", "check", "--k", "3"]) == 7
+    assert start.ran == [[str(start.PYTHON), "-m", "specdemo", "check", "--k", "3"]]
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "tools/constraints.txt"])
+def test_what_changed_is_installed_again(start, name: str) -> None:
+    start.main([])
+    start.ran.clear()
+    with (start.ROOT / name).open("a") as file:
+        file.write("# changed\n")
+    start.main([])
+    assert len(installs(start)) == 1 and ["venv", str(start.HOME)] not in start.ran
+
+
+def test_a_failed_installation_is_said_and_tried_again(start, capsys: pytest.CaptureFixture) -> None:
+    start.refused = {"-r"}
+    assert start.main([]) == 1
+    assert "This step failed" in capsys.readouterr().err
+    assert all("specdemo" not in words for words in start.ran)
+    start.refused = set()
+    start.ran.clear()
+    assert start.main([]) == 7 and len(installs(start)) == 1
+
+
+@pytest.mark.parametrize("cpu", [True, False])
+def test_without_a_gpu_torch_is_a_cpu_build(start, cpu: bool) -> None:
+    """pip's own choice where that is one, else the one of PyTorch's index, before anything else can ask for torch."""
+    start.cpu = cpu
+    start.main([])
+    asked = [words for words in installs(start) if "torch" in words]
+    assert asked == ([] if cpu else [["--constraint", str(start.CONSTRAINTS), *QUIET, "--index-url", start.CPU_INDEX]])
+    assert installs(start)[-1][-2] == "-r"
+
+
+QUIET = ["--quiet", "torch"]
+
+
+def test_an_index_that_does_not_answer_stops_nothing(start, capsys: pytest.CaptureFixture) -> None:
+    start.cpu, start.refused = False, {start.CPU_INDEX}
+    assert start.main([]) == 7
+    assert "did not answer" in capsys.readouterr().out
+    assert installs(start)[-1][-2] == "-r"
+
+
+def test_an_index_of_ones_own(start) -> None:
+    assert start.main(["--torch-index", "https://example.org/rocm", "run", "pairs"]) == 7
+    assert installs(start)[0][-3:] == ["torch", "--index-url", "https://example.org/rocm"]
+    assert start.ran[-1][1:] == ["-m", "specdemo", "pairs"]
+
+
+@pytest.mark.parametrize(
+    ("system", "smi", "wanted"),
+    [("Linux", None, True), ("Linux", "/usr/bin/nvidia-smi", False), ("Darwin", None, False), ("Windows", None, False)],
+)
+def test_who_wants_a_cpu_build(
+    monkeypatch: pytest.MonkeyPatch, start, system: str, smi: str | None, wanted: bool
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr(start.platform, "system", lambda: system)
+    monkeypatch.setattr(start.shutil, "which", lambda name: smi)
+    monkeypatch.setattr(start.Path, "exists", lambda path: False)
+    assert start._wants_cpu_build() is wanted
+
+
+def test_tests_get_a_browser_and_their_words(start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start.shutil, "which", lambda name: f"/usr/bin/{name}" if name == "google-chrome" else None)
+    assert start.main(["test", "-q", "tests/test_law.py"]) == 7
+    assert start.ran[-1][1:] == ["-m", "pytest", "-q", "tests/test_law.py"]
+    assert start.environment["CHROMIUM"] == "/usr/bin/google-chrome"
+    assert start.environment["PATH"] == os.environ["PATH"]
+    assert installs(start)[0][-1] == str(start.ROOT / "requirements-test.txt")
+
+
+@pytest.mark.parametrize(("debian", "root"), [(True, True), (True, False), (False, True)])
+def test_a_browser_is_installed_where_there_is_none(
+    start, monkeypatch: pytest.MonkeyPatch, debian: bool, root: bool
+) -> None:
+    """By Debian for its root, by Playwright for everyone else."""
+    monkeypatch.setattr(start, "_is_debian", lambda: debian)
+    monkeypatch.setattr(os, "geteuid", lambda: 0 if root else 1000, raising=False)
+    installed = lambda name: any("chromium" in words for words in start.ran) and name == "chromium"  # noqa: E731
+    monkeypatch.setattr(start.shutil, "which", lambda name: "/usr/bin/chromium" if debian and installed(name) else None)
+    found = start.find_browser()
+    if debian and root:
+        assert found == "/usr/bin/chromium" and start.ran[-1][:2] == ["apt-get", "install"]
+    else:
+        assert found == "/played/chromium" and start.ran[-2][1:] == ["-m", "playwright", "install", "chromium"]
+
+
+def test_a_browser_that_is_named_comes_first(start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHROMIUM", "/opt/mine")
+    monkeypatch.setattr(start.shutil, "which", lambda name: name if name in ("/opt/mine", "chromium") else None)
+    assert start.find_browser() == "/opt/mine"
+
+
+@pytest.mark.parametrize(("words", "status"), [(["--help"], 0), (["fly"], 2), (["--torch-index"], 2)])
+def test_help_and_mistakes_install_nothing(start, capsys: pytest.CaptureFixture, words: list[str], status: int) -> None:
+    assert start.main(words) == status
+    out, err = capsys.readouterr()
+    assert "python tools/start.py test" in (err if status else out) and start.ran == []
+
+
+def test_an_old_python_is_told_its_age(start, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    monkeypatch.setattr(start.sys, "version_info", (3, 10, 1))
+    assert start.main([]) == 1 and start.ran == []
+    assert "specdemo needs 3.11 or newer" in capsys.readouterr().err
+
+
+def test_an_old_python_gets_as_far_as_that() -> None:
+    """It can read the file: no newer syntax, and annotations are not evaluated."""
+    tree = ast.parse((ROOT / "tools" / "start.py").read_text("utf-8"), feature_version=(3, 7))
+    assert any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
+
+
+def test_what_is_pinned_is_allowed_and_all_is_pinned() -> None:
+    """The constraints fulfil the requirements; every requirement but those that bring no behaviour has its pin."""
+    from packaging.requirements import Requirement
+
+    def read(name: str) -> dict[str, Requirement]:
+        lines = (ROOT / name).read_text().splitlines()
+        found = [Requirement(line) for line in lines if line and not line.startswith(("#", "-"))]
+        return {requirement.name: requirement for requirement in found}
+
+    pins = {name: next(iter(r.specifier)).version for name, r in read("tools/constraints.txt").items()}
+    wanted = read("requirements.txt") | read("requirements-test.txt")
+    for name, requirement in wanted.items():
+        assert name in pins or name == "tqdm"
+        assert name not in pins or requirement.specifier.contains(pins[name]), name
+
+
+def test_the_versions_here_are_allowed() -> None:
+    """The code runs with what the requirements ask for: the environment of these tests is one of those."""
+    from importlib.metadata import version
+
+    from packaging.requirements import Requirement
+
+    for line in (ROOT / "requirements.txt").read_text().splitlines():
+        if line and not line.startswith("#"):
+            requirement = Requirement(line)
+            assert requirement.specifier.contains(version(requirement.name), prereleases=True), line
+
+
+def test_ci_runs_the_same_command() -> None:
+    text = (ROOT / ".ci" / "run").read_text()
+    assert "tools/start.py test" in text and "CI=true" in text and "set -euo pipefail" in text
