@@ -195,6 +195,66 @@ def test_a_full_draft_leaves_the_target_alone(prompt: int) -> None:
         held += len(round_.emitted)
 
 
+# ---------------------------------------------------------------- the prompt and the clock
+
+
+class Clocked(TableModel):
+    """Every pass advances a clock by so many seconds a pass."""
+
+    def __init__(self, tokens: Sequence[int], clock: list[float], seconds: float) -> None:
+        inner = script(tokens)
+        super().__init__(inner.rule, inner.vocab_size)
+        self.clock, self.seconds = clock, seconds
+
+    def feed(self, ids: torch.Tensor) -> torch.Tensor:
+        self.clock[0] += self.seconds
+        return super().feed(ids)
+
+
+def test_a_round_s_time_is_that_of_its_own_work(monkeypatch) -> None:
+    """A pass of the target takes 5 s, one of the draft 1 s, a reader between two rounds 1000 s."""
+    clock = [0.0]
+    monkeypatch.setattr("specdemo.clock.time.perf_counter", lambda: clock[0])
+    target, draft = Clocked([0, 1, 2, 3, 4, 5, 6, 7], clock, 5), Clocked([0, 1, 2, 3, 4, 5, 6, 7], clock, 1)
+    rounds = []
+    for round_ in speculate(target, ModelDrafter(draft), [0, 1], greedy(6), k=2):
+        clock[0] += 1000
+        rounds.append(round_)
+    assert [(r.prefill_s, r.draft_s, r.verify_s, r.other_s) for r in rounds] == [(6, 2, 5, 0), (0, 2, 5, 0)]
+    (first, *_) = decode(target, [0, 1], greedy(6))
+    assert (first.prefill_s, first.draft_s, first.verify_s, first.other_s) == (5, 0, 5, 0)
+
+
+def test_what_takes_time_beside_the_models_is_other_time(monkeypatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("specdemo.clock.time.perf_counter", lambda: clock[0])
+    real = maths.verify
+
+    def slow_verify(*args: torch.Tensor) -> torch.Tensor:
+        clock[0] += 3
+        return real(*args)
+
+    monkeypatch.setattr(maths, "verify", slow_verify)
+    rounds = list(speculate(script([0, 1]), ModelDrafter(script([0, 1])), [0], greedy(3), k=2))
+    assert [(r.draft_s, r.verify_s, r.other_s) for r in rounds] == [(0, 0, 3)]
+
+
+def test_a_long_prompt_is_read_in_pieces_and_without_logits_where_that_is_possible() -> None:
+    read = []
+
+    class Reader(TableModel):
+        def prefill(self, ids: torch.Tensor) -> None:
+            read.append(len(ids))
+            super().feed(ids)
+
+    inner = script([0] * 1200 + [3, 1])
+    target, draft = Reader(inner.rule, inner.vocab_size), script([0] * 1200 + [3, 2])
+    rounds = list(speculate(target, ModelDrafter(draft), [0] * 1200, greedy(2), k=1))
+    assert text(rounds) == [3, 1]
+    assert read == [512, 512, 175]
+    assert [len(ids) for _, ids in draft.passes[:4]] == [512, 512, 175, 1]
+
+
 # ---------------------------------------------------------------- arguments
 
 TWO_WORDS = constant([0.5, 0.5], context=8)
