@@ -3,12 +3,12 @@
 import html
 import json
 import re
-import shutil
 from pathlib import Path
 
 import plotly
 import pytest
 from events import DRAFTED, HOSTILE, event, law, sample
+from playwright.sync_api import sync_playwright
 from plotly import graph_objects as go
 from table_models import markov
 
@@ -330,16 +330,12 @@ def test_the_whole_run():
 
 # -- in a browser -----------------------------------------------------------------------------------------------------
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
-
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this computer")
-def test_texts_are_seen_literally():
+def test_texts_are_seen_literally(chromium):
     """What Plotly makes of the hostile texts: no element of theirs, no script, and each spelled out."""
-    sync_api = pytest.importorskip("playwright.sync_api")
     script = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": 1000, "height": 700})
         faults = []
         page.on("dialog", lambda dialog: faults.append(dialog.message) or dialog.dismiss())
