@@ -46,16 +46,13 @@ class Speller:
         return self._tail.finish()
 
     def _spelled(self, event: TokenEvent, tail: "_Tail") -> TokenEvent:
-        top = tuple(row._replace(text=self._candidate(row, tail)) for row in event.top)
+        # Only inside a character does the place matter to a candidate's text; else it is spelled once and kept.
+        known = {} if tail.pending else self._alone
+        for row in event.top:
+            if row.token_id not in known:
+                known[row.token_id] = tail.fork().whole(row.token_id)
+        top = tuple([TopRow(token_id, known[token_id], p, q) for token_id, _, p, q in event.top])
         return replace(event, text=tail.add(event.token_id), top=top)
-
-    def _candidate(self, row: TopRow, tail: "_Tail") -> str:
-        """A candidate's text at this place. Only inside a character does the place matter, so else it is kept."""
-        if tail.pending:
-            return tail.fork().whole(row.token_id)
-        if row.token_id not in self._alone:
-            self._alone[row.token_id] = tail.fork().whole(row.token_id)
-        return self._alone[row.token_id]
 
 
 def append(round_: Round, text: str) -> Round:

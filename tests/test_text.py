@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import byte_tokenizer, piece_tokenizer
+from transformers import ByT5Tokenizer
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from specdemo.models.scribe import Scribe
@@ -14,7 +15,7 @@ from specdemo.text import Speller
 
 BYTES = Scribe(byte_tokenizer())
 PIECES = Scribe(piece_tokenizer())
-SCRIBES = {"byte-level": BYTES, "pieces with byte fallback": PIECES}
+SCRIBES = {"byte-level": BYTES, "pieces with byte fallback": PIECES, "written in Python": Scribe(ByT5Tokenizer())}
 
 
 def round_of(*events: TokenEvent) -> Round:
