@@ -363,6 +363,7 @@ def test_a_real_interrupt(tmp_path: Path) -> None:
         (["check", "--samples", "0"], "--samples is 0"),
         (["replay", "/no/such/run.json"], "[Errno 2] No such file or directory: '/no/such/run.json'"),
         (["serve", "--pair", "nix"], "--pair is 'nix'"),
+        (["serve", "--port", "99999"], "--port is 99999; it must be a whole number from 1 to 65535"),
     ],
     ids=lambda value: " ".join(value).encode("unicode_escape").decode()[:40] if isinstance(value, list) else "",
 )

@@ -3,10 +3,13 @@
 import argparse
 
 from ..ui.serve import serve
+from .faults import Fault
 from .load import named
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.port is not None and not 1 <= args.port <= 65535:
+        raise Fault(f"--port is {args.port}; it must be a whole number from 1 to 65535")
     serve(
         host="0.0.0.0" if args.lan else args.host,
         port=args.port,
