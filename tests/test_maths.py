@@ -102,9 +102,15 @@ def test_no_temperature_is_too_small(dtype: torch.dtype, temperature: float) -> 
     logits[0, 3] = -60_000
     probs = maths.to_probs(logits, SamplingParams(temperature=temperature))
     assert torch.equal(probs, torch.nn.functional.one_hot(torch.full((20,), 7), 50).to(probs.dtype))
-    assert not maths.to_probs(-logits, SamplingParams(temperature=temperature)).signbit().any(), (
-        "a zero is no minus zero"
-    )
+    below = maths.to_probs(logits - 1000, SamplingParams(temperature=temperature))
+    assert not below.signbit().any(), "a zero is no minus zero"
+
+
+@pytest.mark.parametrize("temperature", [1e-20, 1e-8, 1e-5, 0.3, 50.0, 1e300])
+def test_a_temperature_is_what_it_says(temperature: float) -> None:
+    logits = random_logits(20, 50)
+    probs = maths.to_probs(temperature * logits, SamplingParams(temperature=temperature))
+    assert torch.allclose(probs, logits.softmax(-1), rtol=1e-9)
 
 
 @pytest.mark.parametrize("params", [SamplingParams(temperature=0), SamplingParams(), SamplingParams(top_p=0.9)])
