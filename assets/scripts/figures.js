@@ -8,7 +8,7 @@ let library = null;
 export function plotly() {
   library ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
-    script.src = new URL("specdemo/plotly.min.js", document.baseURI).href;
+    script.src = new URL("specdemo/plotly", document.baseURI).href;
     script.onload = () => resolve(window.Plotly);
     script.onerror = () => {
       library = null;
@@ -41,10 +41,14 @@ export class Inspections {
   }
 }
 
+// Its rows hold one bar and one number, where those of p and q hold two of each.
+const LOW = { residual: 0.8 };
+
 /** A <figure> whose words are HTML, which wraps, and whose drawing has neither title nor legend, which would not. */
 export class Figure {
   constructor(element, config) {
     this.element = element;
+    this.name = element.dataset.figure;
     this.caption = element.querySelector("figcaption");
     this.box = element.lastElementChild;
     this.config = config;
@@ -64,7 +68,7 @@ export class Figure {
   words({ data, layout }) {
     const [first, second] = layout.meta.heading;
     const heading = document.createElement("p");
-    if (this.element.dataset.figure !== "position") {
+    if (this.name !== "position") {
       const strong = document.createElement("strong");
       strong.textContent = first;
       heading.append(strong, " ");
@@ -79,11 +83,12 @@ export class Figure {
     const title = layout.title.text.includes("<br>") ? 68 : 44;
     const legend = layout.legend ? layout.legend.y * layout.height : 0;
     const { t, b, ...sides } = layout.margin;
+    const rows = (layout.height - t - b) * (LOW[this.name] ?? 1);
     return {
       ...layout,
       title: undefined,
       showlegend: false,
-      height: layout.height - title - legend,
+      height: rows + t - title + b - legend,
       margin: { ...sides, t: t - title, b: b - legend },
       font: { ...layout.font, family: getComputedStyle(document.documentElement).getPropertyValue("--sd-sans") },
     };

@@ -17,7 +17,8 @@ class Score {
     this.speculative = lane === "spec";
     this.cells = {};
     const row = make("div", "sd-stats");
-    row.append(this.stat("per_second", words.per_second), this.stat("per_pass", words.per_pass));
+    const speed = this.speculative ? words.per_second_spec : words.per_second_plain;
+    row.append(this.stat("per_second", speed), this.stat("per_pass", words.per_pass));
     if (this.speculative) row.append(this.stat("acceptance", words.acceptance));
     this.bar = make("div", "sd-time");
     this.slices = PARTS.map((part) => make("i", `sd-time-${part}`));
@@ -87,6 +88,12 @@ export class Scoreboard {
     const gain = stats?.speedup ?? null;
     this.number.textContent = gain === null ? "–" : `${gain.toFixed(2)}×`;
     this.gain.dataset.side = gain === null ? "none" : gain >= 1 ? "faster" : "slower";
-    this.why.textContent = stats?.why ? this.words[`why_${stats.why}`] : "";
+    this.why.textContent = this.reason(stats, gain);
+  }
+  /** Why the speculative lane is slower, or what makes it faster. */
+  reason(stats, gain) {
+    if (stats?.why) return this.words[`why_${stats.why}`];
+    if (gain === null || gain < 1) return "";
+    return fill(this.words.why_faster, { per_pass: figures(stats.spec.per_pass) });
   }
 }

@@ -16,7 +16,7 @@ import { themeButton } from "./theme.js";
 const SILENCE_MS = 4000;
 const POLL_MS = 700;
 const REST_MS = 250;
-const MARGIN = 16; // pixels
+const MARGIN = 12; // pixels
 
 export class Stage {
   constructor({ element, props, server, watch }) {
@@ -190,10 +190,10 @@ export class Stage {
 
   /** Scroll the page so that the inspector is seen, but never so far that the picked token is not. */
   reveal(token) {
-    const below = this.inspector.root.getBoundingClientRect().bottom - window.innerHeight;
-    const room = (token?.getBoundingClientRect().top ?? 0) - MARGIN;
-    const distance = Math.min(below + MARGIN, room);
-    if (distance > 0) window.scrollBy({ top: distance, behavior: calm() ? "instant" : "smooth" });
+    const inspector = this.inspector.root.getBoundingClientRect();
+    const down = Math.min(inspector.bottom - window.innerHeight, (token?.getBoundingClientRect().top ?? 0)) - MARGIN;
+    const distance = inspector.top < 0 ? inspector.top - MARGIN : Math.max(0, down);
+    if (distance) window.scrollBy({ top: distance, behavior: calm() ? "instant" : "smooth" });
   }
 
   /** Once the reader rests, fetch what the next key would ask for. */

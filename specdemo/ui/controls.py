@@ -23,16 +23,17 @@ def controls(words: Words, own_models: bool, pair: str) -> Controls:
     with gr.Row(elem_id="sd-controls", equal_height=False):
         with gr.Column(scale=7, min_width=320, elem_id="sd-ask"):
             prompt, chips = _prompt(words)
+            with gr.Accordion(words["more"], open=False, elem_id="sd-more"):
+                more = _more(words)
         with gr.Column(scale=4, min_width=300, elem_id="sd-dials"):
-            fields = _dials(words, own_models, pair)
+            dials = _dials(words, own_models, pair)
             run, stop = _buttons(words)
-    with gr.Accordion(words["more"], open=False, elem_id="sd-more"):
-        fields |= _more(words)
+    fields = {"prompt": prompt, **dials, **more}
     for chip, preset in zip(chips, PRESETS):
         # Answered in the browser, so at once.
         values = json.dumps([preset.prompt, preset.chat])
         chip.click(None, None, [prompt, fields["chat"]], js=f"() => {values}", api_visibility="private")
-    return Controls({"prompt": prompt, **fields}, run, stop)
+    return Controls(fields, run, stop)
 
 
 def _prompt(words: Words) -> tuple[gr.Textbox, list[gr.Button]]:
@@ -40,8 +41,8 @@ def _prompt(words: Words) -> tuple[gr.Textbox, list[gr.Button]]:
         PRESETS[0].prompt,
         label=words["prompt"],
         placeholder=words["placeholder"],
-        lines=4,
-        max_lines=4,
+        lines=3,
+        max_lines=3,
         elem_id="sd-prompt",
     )
     with gr.Row(elem_id="sd-chips"):

@@ -1,7 +1,9 @@
 """What the browser fetches besides the page: our style and scripts, and the plotly.js of the installed plotly."""
 
+import gzip
 import html
 from collections.abc import Iterable
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,14 +23,30 @@ _PLOTLY = Path(find_spec("plotly").origin).parent / "package_data" / "plotly.min
 
 def routes() -> list[BaseRoute]:
     """For the server: all of it below /specdemo, found by the page relative to its own address."""
-    return [
-        Route("/specdemo/plotly.min.js", _plotly),
-        Mount("/specdemo/scripts", StaticFiles(directory=SCRIPTS)),
-    ]
+    return [Route("/specdemo/plotly", _plotly), Mount("/specdemo/scripts", _Fresh(directory=SCRIPTS))]
+
+
+class _Fresh(StaticFiles):
+    """Files that a browser asks about each time, so that it never mixes old ones with new ones."""
+
+    def file_response(self, *args: object, **kwargs: object) -> Response:
+        response = super().file_response(*args, **kwargs)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
 
 
 def _plotly(request: Request) -> Response:
-    return FileResponse(_PLOTLY, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"})
+    """Compressed once, here: gradio would do it again for each visitor, between the updates of a run."""
+    headers = {"Cache-Control": "max-age=86400", "Vary": "Accept-Encoding"}
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return FileResponse(_PLOTLY, media_type="text/javascript", headers=headers)
+    headers["Content-Encoding"] = "gzip"
+    return Response(_compressed(_PLOTLY), media_type="text/javascript", headers=headers)
+
+
+@cache
+def _compressed(path: Path) -> bytes:
+    return gzip.compress(path.read_bytes(), compresslevel=5)
 
 
 def head() -> str:

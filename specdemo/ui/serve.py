@@ -1,6 +1,7 @@
 """Builds the page and opens it to browsers."""
 
 import os
+import threading
 
 import gradio as gr
 
@@ -39,6 +40,7 @@ def open_page(session: Session, host: str | None = LOCAL, port: int | None = Non
         ssr_mode=False,
         run_history=False,
         footer_links=[],
+        favicon_path=ASSETS / "favicon.svg",
         show_error=True,
         head=head(),
         theme=theme(),
@@ -46,4 +48,5 @@ def open_page(session: Session, host: str | None = LOCAL, port: int | None = Non
         **options,
     )
     session.preload()
+    threading.Thread(target=session.warm_up, daemon=True).start()
     return page

@@ -57,7 +57,8 @@ ENGLISH: Words = {
     "show_lost": "Show refused drafts",
     "download": "Save this run as JSON",
     # numbers
-    "per_second": "tokens/s",
+    "per_second_spec": "tokens/s, speculative",
+    "per_second_plain": "tokens/s, target only",
     "per_pass": "tokens per target pass",
     "acceptance": "accepted: {accepted} of {judged} judged",
     "drafted": "drafted",
@@ -69,6 +70,7 @@ ENGLISH: Words = {
     "verify": "verify",
     "other": "other",
     "speedup": "measured speed-up",
+    "why_faster": "A pass of the target brings {per_pass} tokens, which outweighs the cost of drafting.",
     "why_draft_slow": "Slower, because drafting costs too much: with a draft that cost nothing it would have won.",
     "why_acceptance_low": "Slower, because too few drafts were accepted for a pass to bring enough tokens.",
     "why_verify_costly": "Slower, because checking K + 1 tokens in one pass costs far more here than one token.",
