@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping
 
 from ..metrics import measure, speedup, why_slower
-from ..records import Outcome, Round, RunStats, SamplingParams, Trace
+from ..records import Outcome, Round, RunStats, SamplingParams, Trace, is_real
 from ..ui.words import ENGLISH
+from .plain import plain
 
 Lines = list[tuple[str, str]]
 
@@ -22,6 +23,7 @@ def report(trace: Trace) -> Lines:
         *describe(stats),
         *(compare(stats, measure(trace.baseline)) if trace.baseline else []),
         *settings(trace.pair, trace.params, trace.k),
+        ("length", f"at most {trace.params.max_new_tokens} tokens"),
     ]
 
 
@@ -74,15 +76,16 @@ def _settings(params: SamplingParams, k: int) -> str:
         ("min-p", params.min_p, params.min_p > 0),
     ]
     shown = [f"K {k}", f"temperature {params.temperature:g}", *(f"{name} {x:g}" for name, x, on in filters if on)]
-    return ", ".join([*shown, f"seed {params.seed}", f"at most {params.max_new_tokens} tokens"])
+    return ", ".join([*shown, f"seed {params.seed}"])
 
 
 def _model(pair: Mapping[str, object], role: str) -> str:
+    """What a trace tells of a model; any of it may be missing or nonsense."""
     parts = [str(pair.get(role, "unknown"))]
-    if count := pair.get(f"{role}_parameters"):
+    if is_real(count := pair.get(f"{role}_parameters")):
         parts.append(f"{count / 1e6:,.1f} M parameters")
     parts += [str(pair[key]) for key in (f"{role}_dtype", f"{role}_device") if key in pair]
-    return ", ".join(parts)
+    return plain(", ".join(parts))
 
 
 def _rate(stats: RunStats) -> str:
