@@ -6,6 +6,10 @@ import torch
 
 Rule = Callable[[list[int]], Sequence[float]]
 
+#: Laws of four tokens for `historic` models of a target and a draft: each agrees with the other now and then.
+P = [[0.5, 0.2, 0.2, 0.1], [0.1, 0.4, 0.1, 0.4], [0.3, 0.3, 0.2, 0.2]]
+Q = [[0.4, 0.3, 0.2, 0.1], [0.2, 0.3, 0.2, 0.3], [0.1, 0.5, 0.1, 0.3]]
+
 
 class TableModel:
     """`rule(ids)` gives the logits of the token after `ids`. Meets `contract.Model` and is strict about its use.

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from table_models import TableModel, constant, historic, script
+from table_models import P, Q, TableModel, constant, historic, script
 from torch.overrides import TorchFunctionMode
 
 from specdemo import maths
@@ -13,9 +13,6 @@ from specdemo.drafters import ModelDrafter
 from specdemo.drafters import model as model_drafter
 from specdemo.engine import decode, speculate
 from specdemo.records import Outcome, SamplingParams, TokenEvent
-
-P = [[0.5, 0.2, 0.2, 0.1], [0.1, 0.4, 0.1, 0.4], [0.3, 0.3, 0.2, 0.2]]
-Q = [[0.4, 0.3, 0.2, 0.1], [0.2, 0.3, 0.2, 0.3], [0.1, 0.5, 0.1, 0.3]]
 
 
 def events_of(target: TableModel, draft: TableModel, params: SamplingParams, k: int = 3, **kwargs) -> list[TokenEvent]:

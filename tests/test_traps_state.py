@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 import torch
-from table_models import TableModel, historic, script
+from table_models import P, Q, TableModel, historic, script
 
 from specdemo.drafters import ModelDrafter
 from specdemo.engine import decode, speculate
 from specdemo.records import Round, SamplingParams
 
-P = [[0.5, 0.2, 0.2, 0.1], [0.1, 0.4, 0.1, 0.4], [0.3, 0.3, 0.2, 0.2]]
-Q = [[0.4, 0.3, 0.2, 0.1], [0.2, 0.3, 0.2, 0.3], [0.1, 0.5, 0.1, 0.3]]
 PARAMS = SamplingParams(seed=11, max_new_tokens=24)
 
 
