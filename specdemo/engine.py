@@ -3,8 +3,9 @@
 Leviathan et al. 2023 (arXiv 2211.17192), algorithm 1; Chen et al. 2023 (arXiv 2302.01318), algorithm 2.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import index
 
 import torch
 
@@ -26,7 +27,7 @@ def speculate(
     params: SamplingParams,
     *,
     k: DraftLength,
-    stop_ids: Collection[int] = frozenset(),
+    stop_ids: Iterable[int] = frozenset(),
     top: int = TOP,
 ) -> Iterator[Round]:
     """Sample from the target with the help of a draft: yields one `Round` for each verification.
@@ -41,7 +42,7 @@ def speculate(
     target's context, and `contract.NumericalFault` for logits that are no distribution.
     """
     _check_count("top", top)
-    run = _Run(target, drafter, params, k, stop_ids, top, Outcome.BONUS, Coins(params.seed, target.device))
+    run = _Run(target, drafter, params, k, frozenset(stop_ids), top, Outcome.BONUS, Coins(params.seed, target.device))
     if not callable(k):
         _check_count("k", k)
     return run.rounds(_checked_prompt(prompt_ids, target))
@@ -52,13 +53,13 @@ def decode(
     prompt_ids: Sequence[int],
     params: SamplingParams,
     *,
-    stop_ids: Collection[int] = frozenset(),
+    stop_ids: Iterable[int] = frozenset(),
     top: int = TOP,
 ) -> Iterator[Round]:
     """The baseline: the target alone, by the same loop, one PLAIN token a round. Arguments as for `speculate`."""
     _check_count("top", top)
     nobody = NoDrafter(target.vocab_size, target.device)
-    run = _Run(target, nobody, params, 0, stop_ids, top, Outcome.PLAIN, Coins(params.seed, target.device))
+    run = _Run(target, nobody, params, 0, frozenset(stop_ids), top, Outcome.PLAIN, Coins(params.seed, target.device))
     return run.rounds(_checked_prompt(prompt_ids, target))
 
 
@@ -70,7 +71,7 @@ class _Run:
     drafter: Drafter
     params: SamplingParams
     k: DraftLength
-    stop_ids: Collection[int]
+    stop_ids: frozenset[int]
     top: int
     last_outcome: Outcome  # of a last token that replaces no draft
     coins: Coins
@@ -143,7 +144,10 @@ def _check_count(name: str, value: object) -> None:
 
 
 def _checked_prompt(prompt_ids: Sequence[int], target: Model) -> list[int]:
-    committed = [int(i) for i in prompt_ids]
+    try:
+        committed = [index(i) for i in prompt_ids]
+    except TypeError as error:
+        raise ValueError(f"a prompt's ids must be whole numbers: {error}") from error
     if not committed:
         raise ValueError("the prompt has 0 tokens; it must have at least 1")
     for i in committed:
@@ -157,7 +161,7 @@ def _checked_prompt(prompt_ids: Sequence[int], target: Model) -> list[int]:
     return committed
 
 
-def _cut_at_stop(events: tuple[TokenEvent, ...], stop_ids: Collection[int]) -> tuple[TokenEvent, ...]:
+def _cut_at_stop(events: tuple[TokenEvent, ...], stop_ids: frozenset[int]) -> tuple[TokenEvent, ...]:
     """An accepted draft that ends the text ends the round: the drafts after it count for nothing, no token follows."""
     for i, event in enumerate(events):
         if event.outcome is Outcome.ACCEPTED and event.token_id in stop_ids:

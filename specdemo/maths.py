@@ -9,7 +9,7 @@ from torch.nn.functional import pad
 
 from .records import SamplingParams
 
-_COLDEST = 1e-30  # a temperature below it draws what it draws, and would overflow
+_COLDEST, _HOTTEST = 1e-20, 1e30  # temperatures beyond draw what these draw, and would overflow
 _FIRST_CUT = 256  # tokens looked at before a nucleus is searched for further down
 _BLOCK = 64  # tokens whose maximum stands for them in a first look
 
@@ -30,7 +30,7 @@ def to_probs(logits: torch.Tensor, params: SamplingParams) -> torch.Tensor:
         best, best_id = logits.max(dim=-1, keepdim=True)
         nothing = 0 * best.to(wide).abs()  # NaN where the maximum is NaN or infinite
         return nothing.repeat(1, logits.shape[-1]).scatter_(-1, best_id, 1 + nothing)
-    scaled = logits.to(wide, copy=True).div_(max(params.temperature, _COLDEST))
+    scaled = logits.to(wide, copy=True).div_(min(max(params.temperature, _COLDEST), _HOTTEST))
     if 0 < params.top_k < logits.shape[-1]:
         kth = scaled.topk(params.top_k, dim=-1).values[..., -1:]
         scaled.masked_fill_(scaled < kth, -torch.inf)

@@ -443,6 +443,31 @@ def test_replay_refuses_a_broken_run_by_its_place(capsys: pytest.CaptureFixture,
     )
 
 
+def test_replay_survives_what_a_trace_tells_of_its_pair(
+    capsys: pytest.CaptureFixture, tmp_path: Path, tiny: list[dict]
+) -> None:
+    """Names are free text, and any of them may be nonsense or try to steer the terminal."""
+    main([*GENERATE, "--trace", str(tmp_path / "run.json")])
+    capsys.readouterr()
+    run = json.loads((tmp_path / "run.json").read_text())
+    run["pair"] |= {"target": "\x1b[31mred\x07\x9b31m\u202e\nspeed 999", "target_parameters": "many"}
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    assert main(["replay", str(tmp_path / "run.json")]) == 0
+    shown = capsys.readouterr().out
+    assert not any(char in shown for char in "\x1b\x07\x9b\u202e") and "\nspeed 999" not in shown
+    run["pair"] = {"\x1b[31m": [1]}
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    assert main(["replay", str(tmp_path / "run.json")]) == 2
+    assert "\x1b" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["pairs"], ["generate", "-"]])
+def test_closed_standard_streams_are_no_crash(words: list[str]) -> None:
+    command = f"{sys.executable} -m specdemo {' '.join(words)} {'>&-' if words == ['pairs'] else '<&-'}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT)
+    assert "Traceback" not in done.stderr
+
+
 def test_pairs_lists_the_catalogue(capsys: pytest.CaptureFixture) -> None:
     from specdemo.models import CATALOGUE
 

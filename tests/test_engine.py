@@ -437,3 +437,16 @@ def check_run(rounds: list[Round], params: SamplingParams, stops: Collection[int
     assert stats.rounds == stats.resampled + stats.bonus + cut_short
     stopped = bool(text(rounds)) and text(rounds)[-1] in stops
     assert stats.emitted == params.max_new_tokens or (stopped and stats.emitted < params.max_new_tokens)
+
+
+def test_stop_ids_may_come_in_any_form():
+    for stops in ([2], (2,), {2}, iter([2]), (i for i in [2])):
+        rounds = list(
+            speculate(script([0, 1, 1, 2]), ModelDrafter(script([0, 1, 1, 2])), [0], greedy(9), k=1, stop_ids=stops)
+        )
+        assert [event.token_id for round_ in rounds for event in round_.emitted] == [1, 1, 2]
+
+
+def test_a_prompt_of_fractions_is_refused():
+    with pytest.raises(ValueError, match="whole numbers"):
+        speculate(script([0]), ModelDrafter(script([0])), [0, 0.9], GREEDY, k=1)

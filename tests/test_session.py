@@ -3,9 +3,11 @@
 Waits have a limit only so that a fault fails instead of hanging.
 """
 
+import gc
 import json
 import threading
 import time
+import weakref
 from dataclasses import replace
 
 import pytest
@@ -16,7 +18,7 @@ from specdemo.drafters import ModelDrafter
 from specdemo.engine import decode, speculate
 from specdemo.metrics import measure
 from specdemo.models import CATALOGUE, LoadError
-from specdemo.records import Outcome
+from specdemo.records import Outcome, Round, TokenEvent
 from specdemo.session import LANES, Log, Pairs, Phase, Request, Run, Session, Store, Turns
 from specdemo.session import run as run_module
 from specdemo.trace import from_json, to_json
@@ -480,6 +482,43 @@ def test_the_store_forgets_the_oldest_and_the_expired_but_no_recording(pair):
     assert [store.get(name) is not None for name in "abcr"] == [False, False, True, True]
     now[0] = 1e6
     assert [store.get(name) is not None for name in "abcr"] == [False, False, False, True]
+
+
+def test_the_store_forgets_old_runs_when_all_are_too_long(pair):
+    store, logs = Store(tokens=100), {name: _log(name) for name in "abcd"}
+    for name, rounds in zip("abcd", (30, 30, 30, 200)):
+        both = (TokenEvent(0, Outcome.ACCEPTED, 1.0), TokenEvent(0, Outcome.BONUS, 1.0))
+        logs[name].rounds["spec"] = [Round(i, 1, both, 0.0, 0.0, 0.0) for i in range(rounds)]
+        store.put(name, logs[name])
+        kept = [other for other in "abcd" if store.get(other)]
+        assert kept == {"a": ["a"], "b": ["b"], "c": ["c"], "d": ["d"]}[name]  # two of 60 are more than 100
+
+
+def test_a_run_stopped_while_its_pair_loads_does_not_keep_the_pair(pair):
+    """Seen: a stopped run held the pair for an hour, long after it was to make room for others."""
+
+    class Heavy:
+        pass
+
+    gate, made = threading.Event(), []
+
+    def load(spec, progress):
+        gate.wait(LIMIT_S)
+        heavy = Heavy()
+        made.append(weakref.ref(heavy))
+        return heavy
+
+    pairs = Pairs(Turns(), load=load)
+    run = Run(request(), pairs, Turns())
+    deltas = run.deltas()
+    next(deltas)
+    until(lambda: pairs.peek(request().pair), "the run to ask for its pair")
+    deltas.close()
+    gate.set()
+    until(lambda: made, "the loading to end")
+    pairs._loadings.clear()
+    until(lambda: gc.collect() is not None and made[0]() is None, "nobody to hold the pair")
+    assert run.look().phase.name == "stopped"
 
 
 def _log(name):

@@ -13,6 +13,8 @@ _CLEAR = "\r\x1b[K"
 
 def prompt_of(args: argparse.Namespace) -> str:
     """The prompt, or standard input for "-". Raises Fault for one that is empty or no text."""
+    if args.prompt == "-" and sys.stdin is None:
+        raise Fault("the prompt is to come from standard input, which is closed")
     prompt = sys.stdin.read() if args.prompt == "-" else args.prompt
     if not prompt.strip():
         raise Fault("the prompt is empty; it must have at least one word")
@@ -24,7 +26,7 @@ def prompt_of(args: argparse.Namespace) -> str:
 def spec_of(args: argparse.Namespace) -> PairSpec:
     """The pair by its name, or the two models. Raises Fault."""
     if args.target is None and args.draft is None:
-        return named(args.pair or next(iter(CATALOGUE)))
+        return named(next(iter(CATALOGUE)) if args.pair is None else args.pair)
     if args.pair is not None:
         raise Fault("--pair names both models; leave it out to give --target and --draft")
     if args.target is None or args.draft is None:

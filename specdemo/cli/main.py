@@ -7,6 +7,7 @@ from importlib import import_module
 
 from .arguments import parser
 from .faults import Fault
+from .plain import plain
 
 FAULT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 
@@ -18,7 +19,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         # Here and not above: torch and the page take seconds to import, and a help text should not wait for them.
         status = import_module(f".{args.command}", __package__).run(args)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # a shell may have closed it
+            sys.stdout.flush()
         return status
     except KeyboardInterrupt:
         print("specdemo: interrupted", file=sys.stderr)
@@ -35,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _say(fault: str) -> int:
-    print("specdemo:", " ".join(fault.split()), file=sys.stderr)
+    print("specdemo:", plain(" ".join(fault.split())), file=sys.stderr)
     return FAULT
 
 

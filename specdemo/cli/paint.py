@@ -8,6 +8,7 @@ from typing import TextIO
 from ..palette import PALETTE
 from ..records import Outcome, Round, TokenEvent
 from ..view.spelling import visible
+from .plain import plain
 
 _RESET = "\x1b[0m"
 _STRUCK = ";9"  # a refused token is struck out too
@@ -71,7 +72,7 @@ def _shown(event: TokenEvent) -> str:
     """A token that became text as it is, but for what would steer the terminal; any other with its white space seen."""
     if not event.outcome.emitted:
         return visible(event.text)
-    return "".join(char if char.isprintable() or char in "\n\t" else visible(char) for char in event.text)
+    return plain(event.text, but="\n\t")
 
 
 def _start(outcome: Outcome, theme: str, deep: bool) -> str:

@@ -88,6 +88,11 @@ class Log:
             return "stop"
         return "cap" if len(emitted) >= self.params.max_new_tokens else "context"
 
+    @property
+    def tokens(self) -> int:
+        """Tokens of all rounds, drafted ones too."""
+        return sum(len(round_.events) for lane in LANES for round_ in self.rounds[lane])
+
     def round(self, lane: object, index: object) -> Round | None:
         """A round by its address, which may be anything; None where there is none."""
         rounds = self.rounds.get(lane, []) if isinstance(lane, str) else []

@@ -147,7 +147,8 @@ class Run:
         if phase.name == "done":
             phase = Phase("done", {lane: self._log.why_ended(lane, self._stop_ids) for lane in LANES})
         self._log.phase = phase
-        self._spellers = {}  # they hold the tokenizer
+        # What is over is kept for a while, and must not keep a pair with it.
+        self._spellers, self._phase, self._inbox = {}, lambda: phase, queue.SimpleQueue()
 
     # -- the engine's side --------------------------------------------------------------------------------------------
 
@@ -166,9 +167,10 @@ class Run:
         """The pair, when it is there; None once the run was stopped. Raises LoadError."""
         loading = self._pairs.get(self._request.pair)
         self._phase = lambda: Phase("loading", {"fraction": loading.fraction, "sentence": loading.sentence})
-        while not loading.done.wait(_LOOK_S):
-            if self._stop.is_set():
-                return None
+        while not loading.done.wait(_LOOK_S) and not self._stop.is_set():
+            pass
+        if self._stop.is_set():
+            return None
         if loading.pair is None:
             raise LoadError(loading.error)
         return loading.pair
@@ -193,7 +195,8 @@ class Run:
         self._put(Phase("done"))
 
     def _put(self, news: "_Begun | Phase | tuple[Lane, Round]") -> None:
-        self._inbox.put(news)
+        if not self._log.phase.final:
+            self._inbox.put(news)
         self._news.set()
 
 

@@ -3,14 +3,14 @@
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from ..records import Trace
 from .log import Lane, Log
 
-#: Runs kept, and seconds after which one is forgotten.
-CAPACITY, LIFETIME_S = 64, 3600.0
+#: Runs kept, tokens kept in all of them (some 4 kB each), and seconds after which a run is forgotten.
+CAPACITY, TOKENS, LIFETIME_S = 64, 100_000, 3600.0
 
 
 class Kept(Protocol):
@@ -26,8 +26,14 @@ class Kept(Protocol):
 class Store:
     """The last runs of all tabs. An id is the only key to a run, so ids must not be guessable."""
 
-    def __init__(self, capacity: int = CAPACITY, lifetime_s: float = LIFETIME_S, clock=time.monotonic) -> None:
-        self._capacity, self._lifetime_s, self._clock = capacity, lifetime_s, clock
+    def __init__(
+        self,
+        capacity: int = CAPACITY,
+        lifetime_s: float = LIFETIME_S,
+        clock: Callable[[], float] = time.monotonic,
+        tokens: int = TOKENS,
+    ) -> None:
+        self._capacity, self._lifetime_s, self._clock, self._tokens = capacity, lifetime_s, clock, tokens
         self._kept: OrderedDict[str, tuple[float, Kept]] = OrderedDict()
         self._pinned: dict[str, Kept] = {}
         self._lock = threading.Lock()
@@ -50,9 +56,13 @@ class Store:
             return self._pinned.get(run_id) or self._kept.get(run_id, (0.0, None))[1]
 
     def _forget_old(self) -> None:
+        """Forget the oldest runs, but not the newest one for its size alone."""
         now = self._clock()
+        tokens = sum(run.look().tokens for _, run in self._kept.values())
         while self._kept:
-            oldest, (since, _) = next(iter(self._kept.items()))
-            if len(self._kept) <= self._capacity and now - since <= self._lifetime_s:
+            oldest, (since, run) = next(iter(self._kept.items()))
+            many = len(self._kept) > self._capacity or (tokens > self._tokens and len(self._kept) > 1)
+            if not many and now - since <= self._lifetime_s:
                 return
+            tokens -= run.look().tokens
             del self._kept[oldest]
