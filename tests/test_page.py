@@ -190,7 +190,9 @@ class Tab:
         page.on("dialog", lambda dialog: (self.errors.append("a dialog opened"), dialog.dismiss()))
         page.on("request", lambda request: self._note(request.url, url))
         if not figures:
-            page.route("**/specdemo/plotly", lambda route: route.fulfill(body=NO_FIGURES, content_type="text/javascript"))
+            page.route(
+                "**/specdemo/plotly", lambda route: route.fulfill(body=NO_FIGURES, content_type="text/javascript")
+            )
         page.goto(url)
         page.wait_for_selector(".sd-say[data-phase]")
 
