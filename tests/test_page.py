@@ -3,6 +3,7 @@
 Waits have a limit only so that a fault fails instead of hanging.
 """
 
+import copy
 import os
 import shutil
 import socket
@@ -36,6 +37,9 @@ HOSTILE = (
     "<b>bold</b><img src=x onerror=alert(1)>${7*7}{{x}}`\\u202eRTL\u202e אב\u200bזx\n\n\t end"
     " & &lt; 你好 😀 <|im_start|>"
 )
+
+#: What of it is one token each.
+PIECES = ("<b>bold</b>", "<img src=x onerror=alert(1)>", "${7*7}", "{{x}}", "&lt;", "\\u202eRTL\u202e")
 
 
 def chromium() -> str:
@@ -143,14 +147,19 @@ class Script:
         return rows
 
 
-def scripted(text: str):
-    """A pair whose target writes `text` and then stops, after a raw prompt of one letter; its draft errs at times."""
-    pair, tokenizer = tiny_pair(), byte_tokenizer()
+def scripted(text: str, *pieces: str):
+    """A pair whose target writes `text` and then stops, after a raw prompt of one letter; its draft errs at times.
+
+    Each of `pieces` is one token.
+    """
+    tokenizer = copy.deepcopy(byte_tokenizer())
+    tokenizer.add_tokens(list(pieces))
     ids = [*tokenizer.encode(text, add_special_tokens=False), 2]
     wrong = [i if place % 3 else (i + 1) % len(tokenizer) for place, i in enumerate(ids)]
-    size = len(tokenizer)
+    pair, size = tiny_pair(), len(tokenizer)
     return replace(
         pair,
+        tokenizer=tokenizer,
         target=replace(pair.target, open=lambda: Script(ids, 1, size)),
         draft=replace(pair.draft, open=lambda: Script(wrong, 1, size)),
     )
@@ -369,7 +378,9 @@ def test_stop_and_run_again(serve, tab):
     endless = Endless()
     page = tab(serve(endless.pair)).set("the hand", length=1000)
     page.run().wait_tokens(more_than=2)
-    page.page.click("#sd-stop")
+    # The page need not wait for the stream to end: the server is told, and answers with what there is.
+    with page.page.expect_response(lambda r: '"halt"' in (r.request.post_data or "")):
+        page.page.click("#sd-stop")
     page.wait("stopped")
     passes = endless.passes
     stopped = page.trace()
@@ -458,7 +469,10 @@ def test_a_lost_server_is_told(serve, tab):
 
 def test_hostile_text_is_only_text(serve, tab):
     page = (
-        tab(serve(scripted(HOSTILE)), figures=True).set("x", length=400, chat=False, temperature=0).run().wait("done")
+        tab(serve(scripted(HOSTILE, *PIECES)), figures=True)
+        .set("x", length=400, chat=False, temperature=0)
+        .run()
+        .wait("done")
     )
     for lane in ("spec", "plain"):
         assert page.text(lane) == HOSTILE + "<|im_end|>"
@@ -633,33 +647,29 @@ def test_only_the_last_of_many_picks_is_drawn(tiny, tab):
 # -- looks ------------------------------------------------------------------------------------------------------------
 
 
-def luminance(colour: str) -> float:
-    return sum(float(x) for x in colour[colour.index("(") + 1 : -1].split(",")[:3])
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_theme_follows_the_system_and_the_switch(tiny, tab, scheme):
     page = tab(tiny, color_scheme=scheme, figures=True)
-    page.page.wait_for_selector(".sd-inspector[data-drawn] svg.main-svg")
 
-    def darkness():
-        ground = page.page.evaluate("getComputedStyle(document.body).backgroundColor")
-        ink = page.page.locator("[data-figure=position] .ytick text").first.evaluate("(t) => getComputedStyle(t).fill")
-        return luminance(ground) < luminance(ink)
+    def wait_for(dark):
+        """Until ground and ink, that of the figures too, are of one theme."""
+        page.page.wait_for_selector(".sd-inspector[data-drawn] [data-figure=position] .ytick text")
+        page.page.wait_for_function(
+            """(dark) => {
+                const light = (part, property) => getComputedStyle(document.querySelector(part))[property]
+                    .match(/[\\d.]+/g).slice(0, 3).reduce((a, b) => a + +b, 0) > 382;
+                return light("body", "backgroundColor") !== dark
+                    && light(".sd h2", "color") === dark
+                    && light("[data-figure=position] .ytick text", "fill") === dark;
+            }""",
+            arg=dark,
+        )
 
-    assert darkness() == (scheme == "dark")
+    wait_for(scheme == "dark")
     page.page.click(".sd-theme")
-    page.page.wait_for_function("(dark) => document.body.classList.contains('dark') === dark", arg=scheme == "light")
-    page.page.wait_for_function(
-        "(before) => getComputedStyle(document.querySelector('[data-figure=position] .ytick text')).fill !== before",
-        arg=page.page.locator("[data-figure=position] .ytick text").first.evaluate("(t) => getComputedStyle(t).fill")
-        if darkness() == (scheme == "dark")
-        else "",
-    )
-    assert darkness() == (scheme == "light")
+    wait_for(scheme == "light")
     page.page.reload()
-    page.page.wait_for_selector(".sd-inspector[data-drawn] svg.main-svg")
-    assert page.page.evaluate("document.body.classList.contains('dark')") == (scheme == "light")
+    wait_for(scheme == "light")
 
 
 @pytest.mark.parametrize("viewport", [NARROW, WIDE, {"width": 1920, "height": 1080}, {"width": 800, "height": 600}])
@@ -761,7 +771,8 @@ def test_a_page_that_missed_updates_catches_up(serve, tab):
         };
     }""")
     page.set("the hand", length=120).run().wait("done")
-    assert page.text() == written(page.trace().rounds)
+    trace = page.trace()
+    assert page.text("spec") == written(trace.rounds) and page.text("plain") == written(trace.baseline)
 
 
 def test_the_embedded_pair_on_the_page(tab):
