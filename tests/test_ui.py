@@ -132,7 +132,7 @@ def test_the_form_offers_exactly_what_a_request_takes():
     assert set(fields) == set(inspect.signature(Request.of).parameters)
     defaults = {name: field.value for name, field in fields.items()}
     asked = Request.of(**defaults)
-    assert asked.pair == CATALOGUE["embedded"] and asked.chat and asked.k == 3
+    assert asked.pair == CATALOGUE["embedded"] and asked.chat and asked.k == 2
 
 
 def test_own_models_are_offered_only_where_they_may_be_loaded():

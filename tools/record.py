@@ -18,7 +18,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("prompt", nargs="?", default=PROMPT)
     parser.add_argument("--pair", default="embedded")
-    parser.add_argument("--k", type=int, default=3)
+    parser.add_argument("--k", type=int, default=2)
     parser.add_argument("--temperature", type=float, default=0.8)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--length", type=int, default=128)

@@ -57,7 +57,7 @@ def _dials(words: Words, own_models: bool, pair: str) -> dict[str, gr.components
         target = gr.Textbox(label=words["own_target"], max_lines=1, min_width=120)
         draft = gr.Textbox(label=words["own_draft"], max_lines=1, min_width=120)
     with gr.Row():
-        k = gr.Slider(0, MAX_K, 3, step=1, label=words["k"], buttons=[], elem_id="sd-k", min_width=120)
+        k = gr.Slider(0, MAX_K, 2, step=1, label=words["k"], buttons=[], elem_id="sd-k", min_width=120)
         temperature = gr.Slider(
             0, 2, 0.8, step=0.05, label=words["temperature"], buttons=[], elem_id="sd-temperature", min_width=120
         )
