@@ -6,7 +6,7 @@ from typing import NamedTuple
 import gradio as gr
 
 from ..models import CATALOGUE
-from ..session.request import MAX_K, MAX_LENGTH, OWN
+from ..session.request import MAX_K, OWN
 from .presets import PRESETS
 from .words import Words
 
@@ -79,9 +79,7 @@ def _more(words: Words) -> dict[str, gr.components.Component]:
             "length": gr.Number(
                 128,
                 label=words["length"],
-                precision=0,
-                minimum=1,
-                maximum=MAX_LENGTH,
+                precision=0,  # no bounds: gradio would refuse in its own words, and the page would wait for ever
                 min_width=90,
                 elem_id="sd-length",
             ),
