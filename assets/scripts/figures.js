@@ -61,7 +61,9 @@ export class Figure {
     this.caption.replaceChildren(...this.words(figure));
     this.box.setAttribute("role", "img");
     this.box.setAttribute("aria-label", figure.layout.meta.alt);
-    await library.react(this.box, figure.data, this.fitted(figure), this.config);
+    const layout = this.fitted(figure);
+    this.box.style.height = `${layout.height}px`; // else a window that changes its width lets it collapse
+    await library.react(this.box, figure.data, layout, this.config);
   }
 
   /** The heading, unless the inspector's own stands above it, and what the colours mean. */
