@@ -5,8 +5,10 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -305,6 +307,8 @@ def child(argv: list[str]) -> subprocess.Popen:
         stderr=subprocess.PIPE,
         text=True,
         encoding="utf-8",
+        # Tests that run in the background of a shell inherit a SIGINT that is ignored.
+        preexec_fn=None if os.name == "nt" else partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
 
 
@@ -324,8 +328,6 @@ def test_a_reader_that_leaves_ends_it_quietly(tmp_path: Path, form: str) -> None
 
 @pytest.mark.skipif(os.name == "nt", reason="a signal cannot be sent to one process of a console there")
 def test_a_real_interrupt(tmp_path: Path) -> None:
-    import signal
-
     with child([*ENDLESS, "--json", "--trace", str(tmp_path / "run.json")]) as process:
         first = process.stdout.readline()
         process.send_signal(signal.SIGINT)
