@@ -261,7 +261,7 @@ def test_a_token_that_p_likes_better_is_kept_whatever_the_coin():
     assert [note["text"] for note in figure["layout"]["annotations"]] == [
         "<b>u = 0.9900</b>",
         "0",
-        "p/q = 2.000",
+        "1 ≤ p/q = 2.000",
         "keep",
     ]
 

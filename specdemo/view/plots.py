@@ -120,7 +120,7 @@ def coin_figure(event: TokenEvent, theme: ThemeName = "light", words: Words = EN
         "annotations": [
             _flag(event.u, f"u = {u}", "above", colours),
             *(_flag(end, f"{end}", "below", colours) for end in (0, 1) if abs(end - edge) > 0.3),
-            _flag(edge, f"p/q = {threshold}", "below", colours),
+            _flag(edge, f"p/q = {threshold}" if ratio < 1 else f"1 ≤ p/q = {threshold}", "below", colours),
             *_zone_names(event.u, edge, colours, words),
         ],
     }
