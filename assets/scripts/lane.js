@@ -14,13 +14,18 @@ export class Lane {
     this.labels = Object.fromEntries(outcomes.map((o) => [o.name, o.label]));
     this.words = words;
     this.stuck = true;
+    this.top = 0; // where the pane was scrolled to last
     this.picked = null;
     this.pane.addEventListener("click", (click) => {
       const token = click.target.closest(".sd-tok");
       if (token) onPick(this.address(token));
     });
+    // Told late: more may have been written since, so being far from the end means nothing unless the reader moved up.
     this.pane.addEventListener("scroll", () => {
-      this.stuck = this.pane.scrollHeight - this.pane.scrollTop - this.pane.clientHeight < NEAR_END;
+      const { scrollHeight, scrollTop, clientHeight } = this.pane;
+      if (scrollHeight - scrollTop - clientHeight < NEAR_END) this.stuck = true;
+      else if (scrollTop < this.top) this.stuck = false;
+      this.top = scrollTop;
     });
     this.pane.addEventListener("keydown", (press) => {
       const target = this.step(press);
@@ -41,6 +46,7 @@ export class Lane {
     this.pane.removeAttribute("aria-activedescendant");
     this.picked = null;
     this.stuck = true;
+    this.top = 0;
   }
 
   add(rounds) {
@@ -52,7 +58,9 @@ export class Lane {
   }
 
   keepEnd() {
-    if (this.stuck) this.pane.scrollTop = this.pane.scrollHeight;
+    if (!this.stuck) return;
+    this.pane.scrollTop = this.pane.scrollHeight;
+    this.top = this.pane.scrollTop;
   }
 
   /** What an unfinished last character came to. */
