@@ -155,7 +155,7 @@ def scripted(text: str, *pieces: str):
     tokenizer = copy.deepcopy(byte_tokenizer())
     tokenizer.add_tokens(list(pieces))
     ids = [*tokenizer.encode(text, add_special_tokens=False), 2]
-    wrong = [i if place % 3 else (i + 1) % len(tokenizer) for place, i in enumerate(ids)]
+    wrong = [i if place % 4 else (i + 1) % len(tokenizer) for place, i in enumerate(ids)]
     pair, size = tiny_pair(), len(tokenizer)
     return replace(
         pair,

@@ -2,6 +2,9 @@
 
 import { figures, fill, percent, seconds } from "./format.js";
 
+// Tokens a pass from which on they, and not the clock's noise, are what makes a lane faster.
+const CLEARLY_MORE = 1.05;
+
 const PARTS = ["draft", "verify", "other"];
 
 function make(tag, name, text = "") {
@@ -62,9 +65,9 @@ class Score {
     this.slices.forEach((slice, i) => (slice.style.flexGrow = total ? spent[i] / total : 0));
     for (const [part, value] of this.parts) value.textContent = seconds(stats && spent[PARTS.indexOf(part)]);
     const apart = [
-      `${stats?.emitted ?? "–"} ${words.tokens}`,
-      `${stats?.rounds ?? "–"} ${words.passes}`,
-      this.speculative && `${stats?.drafted ?? "–"} ${words.drafted}`,
+      `${words.tokens} ${stats?.emitted ?? "–"}`,
+      `${words.passes} ${stats?.rounds ?? "–"}`,
+      this.speculative && `${words.drafted} ${stats?.drafted ?? "–"}`,
       `${words.prefill} ${seconds(stats?.prefill_s)}`,
       `${words.first_token} ${seconds(stats?.first_token_s)}`,
     ];
@@ -93,7 +96,7 @@ export class Scoreboard {
   /** Why the speculative lane is slower, or what makes it faster. */
   reason(stats, gain) {
     if (stats?.why) return this.words[`why_${stats.why}`];
-    if (gain === null || gain < 1) return "";
+    if (gain === null || gain < 1 || stats.spec.per_pass < CLEARLY_MORE) return "";
     return fill(this.words.why_faster, { per_pass: figures(stats.spec.per_pass) });
   }
 }

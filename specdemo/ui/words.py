@@ -26,9 +26,10 @@ ENGLISH: Words = {
     "top_k": "Top-k (0 = off)",
     "top_p": "Top-p (1 = off)",
     "min_p": "Min-p (0 = off)",
-    "seed": "Seed (empty = random)",
+    "seed": "Seed",
+    "seed_placeholder": "random",
     "length": "Length in tokens",
-    "chat": "Chat template (off = continue the raw text)",
+    "chat": "Chat template (off: raw text)",
     "run": "Run",
     "stop": "Stop",
     # phases
