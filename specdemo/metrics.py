@@ -1,10 +1,10 @@
 """Counts, times and rates of a run, and why speculation did not pay when it did not."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from enum import StrEnum
 
-from .records import Outcome, Round, RunStats
+from .records import Outcome, Round, RunStats, SamplingParams
 
 
 def measure(rounds: Iterable[Round]) -> RunStats:
@@ -29,6 +29,22 @@ def speedup(speculative: RunStats, plain: RunStats) -> float | None:
     if not speculative.tokens_per_second or not plain.tokens_per_second:
         return None
     return speculative.tokens_per_second / plain.tokens_per_second
+
+
+class Ending(StrEnum):
+    """Why a lane that came to its end did so."""
+
+    STOP = "stop"  # a stop token
+    CAP = "cap"  # as long as was asked for
+    CONTEXT = "context"  # no room is left
+
+
+def why_ended(rounds: Iterable[Round], params: SamplingParams, stop_ids: Container[int]) -> Ending:
+    """The reason of a lane's end; all of its rounds are needed."""
+    emitted = [event.token_id for round_ in rounds for event in round_.emitted]
+    if emitted and emitted[-1] in stop_ids:
+        return Ending.STOP
+    return Ending.CAP if len(emitted) >= params.max_new_tokens else Ending.CONTEXT
 
 
 class Slowdown(StrEnum):

@@ -19,7 +19,7 @@ FLOORS = [
     ["models", "drafters", "text", "memo"],
     ["block"],
     ["engine"],
-    ["race", "metrics", "trace"],
+    ["race", "metrics", "trace", "lanes"],
     ["view"],
     ["session", "check", "bench"],
     ["ui"],

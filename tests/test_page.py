@@ -4,8 +4,6 @@ Waits have a limit only so that a fault fails instead of hanging.
 """
 
 import copy
-import os
-import shutil
 import socket
 import threading
 from dataclasses import replace
@@ -42,19 +40,10 @@ HOSTILE = (
 PIECES = ("<b>bold</b>", "<img src=x onerror=alert(1)>", "${7*7}", "{{x}}", "&lt;", "\\u202eRTL\u202e")
 
 
-def chromium() -> str:
-    for name in (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"):
-        if name and (path := shutil.which(name)):
-            return path
-    if os.environ.get("CI"):
-        pytest.fail("no Chromium found; name one in CHROMIUM")
-    pytest.skip("no Chromium found; name one in CHROMIUM")
-
-
 @pytest.fixture(scope="module")
-def browser():
+def browser(chromium):
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         yield browser
         browser.close()
 

@@ -1,7 +1,5 @@
 """The served page in a real Chromium, for `tools.measure`."""
 
-import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -14,6 +12,7 @@ from playwright.sync_api import sync_playwright
 
 from specdemo.metrics import measure
 from specdemo.trace import load
+from tools.start import browser_here
 
 _FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run")
 _LIMIT_S = 120
@@ -69,8 +68,7 @@ class Page:
 
     def __enter__(self) -> "Page":
         self._playwright = sync_playwright().start()
-        path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-        self._browser = self._playwright.chromium.launch(executable_path=path, args=_FLAGS)
+        self._browser = self._playwright.chromium.launch(executable_path=browser_here(), args=_FLAGS)
         self._page = self._browser.new_page(viewport={"width": 1366, "height": 768})
         self._page.set_default_timeout(1000 * _LIMIT_S)
         self._page.goto(self._url)

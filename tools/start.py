@@ -112,14 +112,14 @@ def _pip(action: str, *words: str, **how: object) -> subprocess.CompletedProcess
 
 def find_browser() -> str:
     """The path of a Chromium; installed now if there is none."""
-    found = _browser()
+    found = browser_here()
     if found:
         return found
     print("Installing Chromium …", flush=True)
     if _is_debian() and hasattr(os, "geteuid") and os.geteuid() == 0:
         subprocess.run(["apt-get", "update", "-q"], stdout=subprocess.DEVNULL, check=True)
         subprocess.run(["apt-get", "install", "-y", "-q", "chromium"], stdout=subprocess.DEVNULL, check=True)
-        found = _browser()
+        found = browser_here()
     if not found:
         subprocess.run([str(PYTHON), "-m", "playwright", "install", "chromium"], check=True)
         done = subprocess.run([str(PYTHON), "-c", ASK_BROWSER], stdout=subprocess.PIPE, check=True, text=True)
@@ -127,7 +127,8 @@ def find_browser() -> str:
     return found
 
 
-def _browser() -> str | None:
+def browser_here() -> str | None:
+    """The path of a Chromium that is here already."""
     names = (os.environ.get("CHROMIUM"), *BROWSERS)
     return next((path for path in (shutil.which(name) for name in names if name) if path), None)
 

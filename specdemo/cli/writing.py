@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from ..drafters import ModelDrafter
-from ..engine import decode, speculate
-from ..metrics import measure
+from ..lanes import plain, speculative
+from ..metrics import Ending, measure, why_ended
 from ..models import Pair
 from ..race import race
 from ..records import Round, RunStats, SamplingParams, Trace
@@ -30,12 +29,10 @@ class Writing:
 
     def rounds(self) -> Iterator[tuple[str, Round]]:
         """Run: (lane, round) as they come. It may be closed or interrupted; what was written stays."""
-        pair, ids, stop = self.pair, self.prompt_ids, self.pair.stop_ids
-        target = pair.open_target()
-        drafter = ModelDrafter(pair.open_draft(target))
-        lanes = {SPECULATIVE: speculate(target, drafter, ids, self.params, k=self.k, stop_ids=stop)}
+        pair, ids = self.pair, self.prompt_ids
+        lanes = {SPECULATIVE: speculative(pair, ids, self.params, self.k)}
         if self.baseline:
-            lanes[PLAIN] = decode(pair.open_target(), ids, self.params, stop_ids=stop)
+            lanes[PLAIN] = plain(pair, ids, self.params)
         self.lanes = {lane: [] for lane in lanes}
         spellers = {lane: Speller(pair.decode, ids) for lane in lanes}
         try:
@@ -72,7 +69,5 @@ class Writing:
 
     def why_ended(self) -> str:
         """stop: by a stop token; length: as long as was asked for; context: no room is left."""
-        emitted = [event.token_id for round_ in self.lanes[SPECULATIVE] for event in round_.emitted]
-        if emitted and emitted[-1] in self.pair.stop_ids:
-            return "stop"
-        return "length" if len(emitted) >= self.params.max_new_tokens else "context"
+        ending = why_ended(self.lanes[SPECULATIVE], self.params, self.pair.stop_ids)
+        return "length" if ending is Ending.CAP else ending

@@ -1,6 +1,6 @@
 """What is known of a run, so far or for good: the source of what is told, drawn and saved."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -80,13 +80,6 @@ class Log:
             return
         self.tails[lane] = remnant
         self.rounds[lane][-1] = append(self.rounds[lane][-1], remnant)
-
-    def why_ended(self, lane: Lane, stop_ids: Collection[int]) -> str:
-        """stop: a stop token; cap: as long as was asked for; context: no room left."""
-        emitted = [event.token_id for round_ in self.rounds[lane] for event in round_.emitted]
-        if emitted and emitted[-1] in stop_ids:
-            return "stop"
-        return "cap" if len(emitted) >= self.params.max_new_tokens else "context"
 
     @property
     def tokens(self) -> int:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import torch
 
 from ..contract import NumericalFault
-from ..drafters import ModelDrafter
-from ..engine import decode, speculate
+from ..lanes import plain, speculative
+from ..metrics import why_ended
 from ..models import LoadError, Pair
 from ..race import race
 from ..records import Round, Trace
@@ -145,7 +145,8 @@ class Run:
         for lane, speller in self._spellers.items():
             self._log.finish_text(lane, speller.flush())
         if phase.name == "done":
-            phase = Phase("done", {lane: self._log.why_ended(lane, self._stop_ids) for lane in LANES})
+            rounds, params = self._log.rounds, self._request.params
+            phase = Phase("done", {lane: why_ended(rounds[lane], params, self._stop_ids) for lane in LANES})
         self._log.phase = phase
         # What is over is kept for a while, and must not keep a pair with it.
         self._spellers, self._phase, self._inbox = {}, lambda: phase, queue.SimpleQueue()
@@ -181,12 +182,7 @@ class Run:
         ids = pair.encode(self._request.prompt, chat)
         self._phase = lambda: Phase("prompt", {"tokens": len(ids)})
         self._put(_Begun(pair, ids, chat))
-        target = pair.open_target()
-        drafter = ModelDrafter(pair.open_draft(target))
-        lanes = {
-            "spec": speculate(target, drafter, ids, params, k=k, stop_ids=pair.stop_ids),
-            "plain": decode(pair.open_target(), ids, params, stop_ids=pair.stop_ids),
-        }
+        lanes = {"spec": speculative(pair, ids, params, k), "plain": plain(pair, ids, params)}
         with closing(race(lanes)) as rounds:
             for news in rounds:
                 self._put(news)

@@ -1,0 +1,20 @@
+"""The two lanes of a pair, each a run of the engine over caches of its own."""
+
+from collections.abc import Iterator, Sequence
+
+from .drafters import ModelDrafter
+from .engine import decode, speculate
+from .models import Pair
+from .records import Round, SamplingParams
+
+
+def speculative(pair: Pair, prompt_ids: Sequence[int], params: SamplingParams, k: int) -> Iterator[Round]:
+    """The target with the help of its draft; raises as `engine.speculate`."""
+    target = pair.open_target()
+    drafter = ModelDrafter(pair.open_draft(target))
+    return speculate(target, drafter, prompt_ids, params, k=k, stop_ids=pair.stop_ids)
+
+
+def plain(pair: Pair, prompt_ids: Sequence[int], params: SamplingParams) -> Iterator[Round]:
+    """The target alone; raises as `engine.decode`."""
+    return decode(pair.open_target(), prompt_ids, params, stop_ids=pair.stop_ids)
