@@ -15,7 +15,7 @@ TOP = 12
 _SCALARS = 3  # columns before the candidates: α, u, and how many drafts stay
 
 
-def read_block(
+def pack_block(
     p: torch.Tensor,  # (K + 1, V)
     q: torch.Tensor,  # (K, V)
     drafts: torch.Tensor,  # (K,) int64
@@ -23,38 +23,13 @@ def read_block(
     last: torch.Tensor,  # (1,) int64
     coins: torch.Tensor,  # (K + 1,)
     top: int,
-    position: int,
-    last_outcome: Outcome,
-) -> tuple[TokenEvent, ...]:
-    """The records of a round: its K drafts from left to right, then its last token.
-
-    `position` is that of the first draft in the whole sequence, for messages. Raises NumericalFault.
-    """
-    k = len(drafts)
-    rows = _pack(p, q, drafts, accepted, last, coins, min(top, p.shape[1])).tolist()
-    _refuse_nonsense(rows, position)
-    assert all(_candidates(row)[2][0] > 0 for row in rows[:k]), "a draft was not drawn from that q"
-    n = int(rows[0][_SCALARS - 1])
-    outcomes = [Outcome.ACCEPTED] * n + [Outcome.REJECTED] + [Outcome.DISCARDED] * (k - n)
-    events = [_event(row, 0, outcome) for row, outcome in zip(rows[:k], outcomes)]
-    return (*events, _event(rows[n], 1, Outcome.RESAMPLED if n < k else last_outcome))
-
-
-def _pack(
-    p: torch.Tensor,
-    q: torch.Tensor,
-    drafts: torch.Tensor,
-    accepted: torch.Tensor,
-    last: torch.Tensor,
-    coins: torch.Tensor,
-    top: int,
 ) -> torch.Tensor:
     """A row a position: the scalars, then candidates' ids, their p, their q -> (K + 1, 3 + 3·(2 + 2·top)).
 
     The first candidate is the drafted token, the second the round's last token where it was drawn. The last row has no
     q: zeros. Ids stay exact: a float32 holds whole numbers up to 2^24.
     """
-    k = len(drafts)
+    k, top = len(drafts), min(top, p.shape[1])
     here = torch.arange(k + 1, device=p.device) == accepted
     own = torch.cat([drafts, last])
     second = torch.where(here, last, own)
@@ -63,6 +38,21 @@ def _pack(
     alpha = pad(maths.overlap(p[:k], q), (0, 1))
     scalars = torch.stack([alpha, coins, accepted.expand(k + 1)], dim=1)
     return torch.cat([scalars, ids, p.gather(1, ids), pad(q.gather(1, ids[:k]), (0, 0, 0, 1))], dim=1)
+
+
+def read_block(block: torch.Tensor, position: int, last_outcome: Outcome) -> tuple[TokenEvent, ...]:
+    """The records of a round from what `pack_block` made of it: its K drafts from left to right, then its last token.
+
+    `position` is that of the first draft in the whole sequence, for messages. Raises NumericalFault.
+    """
+    rows = block.tolist()
+    k = len(rows) - 1
+    _refuse_nonsense(rows, position)
+    assert all(_candidates(row)[2][0] > 0 for row in rows[:k]), "a draft was not drawn from that q"
+    n = int(rows[0][_SCALARS - 1])
+    outcomes = [Outcome.ACCEPTED] * n + [Outcome.REJECTED] + [Outcome.DISCARDED] * (k - n)
+    events = [_event(row, 0, outcome) for row, outcome in zip(rows[:k], outcomes)]
+    return (*events, _event(rows[n], 1, Outcome.RESAMPLED if n < k else last_outcome))
 
 
 def _refuse_nonsense(rows: list[list[float]], position: int) -> None:

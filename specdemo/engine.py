@@ -10,11 +10,13 @@ from operator import index
 import torch
 
 from . import maths
-from .block import TOP, read_block
+from .block import TOP, pack_block, read_block
 from .clock import Laps
 from .contract import Coins, Drafter, Model, Proposal, prefill, room
 from .drafters import NoDrafter
 from .records import Outcome, Round, SamplingParams, TokenEvent, is_whole
+
+_LAPS = ("prefill", "draft", "verify", "judge", "look")
 
 #: K, or what chooses it before each round from the round before (None before the first).
 DraftLength = int | Callable[[Round | None], int]
@@ -115,10 +117,13 @@ class _Run:
         coins = self.coins.throw(k + 1)
         accepted = maths.verify(drafts, p, q, coins[:k])
         last = maths.draw(maths.last_law(accepted, p, q), coins[k:])
+        laps.mark("judge")
         # 4. Commit: the round's one copy to the host becomes its records.
-        events = read_block(p, q, drafts, accepted, last, coins, self.top, len(committed), self.last_outcome)
-        prefill_s, *times = laps.seconds("prefill", "draft", "verify")
-        return Round(index, k, _cut_at_stop(events, self.stop_ids), *times, prefill_s)
+        block = pack_block(p, q, drafts, accepted, last, coins, self.top)
+        laps.mark("look")
+        events = _cut_at_stop(read_block(block, len(committed), self.last_outcome), self.stop_ids)
+        prefill_s, draft_s, verify_s, judge_s, look_s, rest_s = laps.seconds(*_LAPS)
+        return Round(index, k, events, draft_s, verify_s, judge_s + look_s + rest_s, prefill_s, judge_s, look_s)
 
     def _prefill(self, committed: list[int]) -> None:
         self.target.rewind(0)

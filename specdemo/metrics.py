@@ -21,6 +21,8 @@ def measure(rounds: Iterable[Round]) -> RunStats:
         draft_s=sum(round_.draft_s for round_ in rounds),
         verify_s=sum(round_.verify_s for round_ in rounds),
         other_s=sum(round_.other_s for round_ in rounds),
+        judge_s=sum(round_.judge_s for round_ in rounds),
+        look_s=sum(round_.look_s for round_ in rounds),
     )
 
 

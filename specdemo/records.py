@@ -123,7 +123,9 @@ class Round:
     """One draft and one verification; `k` tokens were drafted.
 
     Events stand in the order of time: the drafts from left to right, then the resampled or the bonus token.
-    Seconds are the engine's own; `prefill_s`, the reading of the prompt, is 0 in all rounds but the first.
+    Seconds are the engine's own; `prefill_s`, the reading of the prompt, is 0 in all rounds but the first. `other_s`
+    is what is neither draft nor verification; of it `judge_s` is p, the verdict and the last token, `look_s` the cut to
+    the candidates that are shown, and the rest is Python.
     """
 
     index: int
@@ -133,6 +135,8 @@ class Round:
     verify_s: float
     other_s: float
     prefill_s: float = 0.0
+    judge_s: float = 0.0
+    look_s: float = 0.0
 
     @property
     def emitted(self) -> tuple[TokenEvent, ...]:
@@ -151,6 +155,7 @@ class RunStats:
 
     Identities: drafted = accepted + rejected + discarded; emitted = accepted + resampled + bonus + plain;
     rounds = resampled + bonus + plain, except that a stop token inside the drafts ends the last round early.
+    Seconds as in `Round`.
     """
 
     rounds: int
@@ -167,6 +172,8 @@ class RunStats:
     draft_s: float
     verify_s: float
     other_s: float
+    judge_s: float = 0.0
+    look_s: float = 0.0
 
     @property
     def seconds(self) -> float:

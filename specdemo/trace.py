@@ -4,6 +4,7 @@ Schema 1:
 
     {"schema": 1, "pair": {…}, "params": {…}, "k": 4, "prompt": "…", "prompt_ids": […],
      "rounds": [{"index": 0, "k": 4, "draft_s": …, "verify_s": …, "other_s": …, "prefill_s": …,
+                 "judge_s": …, "look_s": …,
                  "events": [{"token_id": 5, "text": " sky", "outcome": "accepted", "p": .41, "q": .52, "u": .13,
                              "alpha": .7, "top": [[id, text, p, q], …], "rest": [p, q]}, …]}, …],
      "baseline": {"rounds": […]}}
@@ -62,6 +63,8 @@ def round_to_dict(round_: Round) -> dict[str, object]:
         "verify_s": round_.verify_s,
         "other_s": round_.other_s,
         "prefill_s": round_.prefill_s,
+        "judge_s": round_.judge_s,
+        "look_s": round_.look_s,
         "events": [_event_to_dict(event) for event in round_.events],
     }
 
@@ -189,8 +192,8 @@ def _round(spot: Spot, index: int) -> Round:
     if spot.at("k").whole(_MAX_ID) != drafted:
         raise spot.at("k").fault(f"{drafted}, the number of its drafted events")
     draft_s, verify_s, other_s = (_seconds(spot.at(name)) for name in ("draft_s", "verify_s", "other_s"))
-    prefill_s = _seconds(spot.at("prefill_s")) if spot.has("prefill_s") else 0.0
-    return Round(index, drafted, events, draft_s, verify_s, other_s, prefill_s)
+    finer = (_seconds(spot.at(name)) if spot.has(name) else 0.0 for name in ("prefill_s", "judge_s", "look_s"))
+    return Round(index, drafted, events, draft_s, verify_s, other_s, *finer)
 
 
 def _seconds(spot: Spot) -> float:

@@ -1,6 +1,7 @@
 """The loop: what a round emits and records, when a run ends, and what it asks of its models."""
 
 from collections.abc import Collection, Sequence
+from importlib import import_module
 
 import pytest
 import torch
@@ -225,18 +226,25 @@ def test_a_round_s_time_is_that_of_its_own_work(monkeypatch) -> None:
     assert (first.prefill_s, first.draft_s, first.verify_s, first.other_s) == (5, 0, 5, 0)
 
 
-def test_what_takes_time_beside_the_models_is_other_time(monkeypatch) -> None:
+@pytest.mark.parametrize(
+    ("slow", "judge_s", "look_s"),
+    [("maths.verify", 3, 0), ("maths.overlap", 0, 3), ("engine.read_block", 0, 0)],
+)
+def test_what_takes_time_beside_the_models_is_other_time(monkeypatch, slow, judge_s, look_s) -> None:
     clock = [0.0]
     monkeypatch.setattr("specdemo.clock.time.perf_counter", lambda: clock[0])
-    real = maths.verify
+    module, name = slow.split(".")
+    module = import_module(f"specdemo.{module}")
+    real = getattr(module, name)
 
-    def slow_verify(*args: torch.Tensor) -> torch.Tensor:
+    def slowly(*args: object) -> object:
         clock[0] += 3
         return real(*args)
 
-    monkeypatch.setattr(maths, "verify", slow_verify)
+    monkeypatch.setattr(module, name, slowly)
     rounds = list(speculate(script([0, 1]), ModelDrafter(script([0, 1])), [0], greedy(3), k=2))
     assert [(r.draft_s, r.verify_s, r.other_s) for r in rounds] == [(0, 0, 3)]
+    assert [(r.judge_s, r.look_s) for r in rounds] == [(judge_s, look_s)]
 
 
 def test_a_long_prompt_is_read_in_pieces_and_without_logits_where_that_is_possible() -> None:

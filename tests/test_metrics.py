@@ -31,6 +31,8 @@ def test_counts_and_times() -> None:
     assert {name: getattr(stats, name) for name in counts} == counts
     times = dict(prefill_s=2.0, first_token_s=2.8, draft_s=1.5, verify_s=1.1, other_s=0.4, seconds=3.0)
     assert {name: getattr(stats, name) for name in times} == pytest.approx(times)
+    finer = measure([replace(r, judge_s=0.03, look_s=0.02) for r in ROUNDS])
+    assert (finer.judge_s, finer.look_s) == pytest.approx((0.12, 0.08))
     assert stats.acceptance == 8 / 10
     assert stats.tokens_per_pass == 11 / 4
     assert stats.tokens_per_second == pytest.approx(11 / 3), "the prompt is not counted"

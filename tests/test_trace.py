@@ -54,7 +54,7 @@ def events(draw, outcome: Outcome) -> TokenEvent:
 def rounds(draw, index: int, outcomes: list[Outcome]) -> Round:
     k = sum(outcome in (A, R, D) for outcome in outcomes)
     made = tuple(draw(events(outcome)) for outcome in outcomes)
-    return Round(index, k, made, *(draw(seconds) for _ in range(4)))
+    return Round(index, k, made, *(draw(seconds) for _ in range(6)))
 
 
 def whole_round(k: int, kept: int) -> list[Outcome]:
