@@ -697,7 +697,7 @@ def test_presets_fill_the_form(tiny, tab):
 def test_updates_may_come_twice_late_or_not_at_all(tiny, tab):
     page = tab(tiny)
     result = page.page.evaluate("""async () => {
-        const { Log } = await import(new URL("specdemo/scripts/log.js", document.baseURI).href);
+        const { Log } = await import(new URL("specdemo/scripts/race/log.js", document.baseURI).href);
         const log = new Log([{ name: "accepted" }]);
         const row = (i) => [i, 1, [[0, `t${i}`, i, .5, .5, .1, .9]], [0, 0, 0, 0]];
         const take = (...rows) => log.take({ run: "a", spec: rows, phase: { name: "running" } });
@@ -718,7 +718,7 @@ def test_updates_may_come_twice_late_or_not_at_all(tiny, tab):
 def test_what_is_late_changes_nothing(tiny, tab):
     page = tab(tiny)
     result = page.page.evaluate("""async () => {
-        const { Log } = await import(new URL("specdemo/scripts/log.js", document.baseURI).href);
+        const { Log } = await import(new URL("specdemo/scripts/race/log.js", document.baseURI).href);
         const log = new Log([{ name: "accepted" }, { name: "plain" }]);
         const row = (i) => [i, 1, [[0, `t${i}`, i, .5, .5, .1, .9]], [0, 0, 0, 0]];
         const out = [];
@@ -739,7 +739,7 @@ def test_an_answer_about_another_run_is_passed_over(tiny, tab):
     page = tab(tiny).set("the hand", length=6).run().wait("done")
     before = page.text()
     late = page.page.evaluate("""async () => {
-        const { Stage } = await import(new URL("specdemo/scripts/stage.js", document.baseURI).href);
+        const { Stage } = await import(new URL("specdemo/scripts/race/stage.js", document.baseURI).href);
         const taken = [];
         const stage = Object.assign(Object.create(Stage.prototype), {
             log: { since: { run: "new" }, run: "new" }, take: (delta) => taken.push(delta.run),

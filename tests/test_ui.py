@@ -48,13 +48,13 @@ def test_importing_the_page_loads_neither_models_nor_transformers():
 
 def test_all_words_in_templates_and_scripts_are_there():
     wanted = {word for name in TEMPLATES for word in re.findall(r"\[\[(\w+)\]\]", (ASSETS / name).read_text("utf-8"))}
-    for path in SCRIPTS.glob("*.js"):
+    for path in SCRIPTS.rglob("*.js"):
         wanted |= set(re.findall(r"\bwords\.(\w+)", path.read_text("utf-8")))
     assert wanted <= set(ENGLISH), wanted - set(ENGLISH)
 
 
 def test_no_word_is_left_over():
-    used = "\n".join(path.read_text("utf-8") for path in [*SCRIPTS.glob("*.js"), *ASSETS.glob("*.html")])
+    used = "\n".join(path.read_text("utf-8") for path in [*SCRIPTS.rglob("*.js"), *ASSETS.glob("*.html")])
     used += "\n".join(
         path.read_text("utf-8") for path in (ROOT / "specdemo" / "ui").glob("*.py") if path.stem != "words"
     )
@@ -96,7 +96,7 @@ def test_styles_use_no_colour_of_their_own_and_only_variables_that_exist():
 
 
 def test_nothing_on_the_page_points_outside(config):
-    texts = [head(), *(path.read_text("utf-8") for path in [*SCRIPTS.glob("*.js"), *ASSETS.glob("*.html")])]
+    texts = [head(), *(path.read_text("utf-8") for path in [*SCRIPTS.rglob("*.js"), *ASSETS.glob("*.html")])]
     assert not any(re.search(r"https?://|//cdn", text) for text in texts)
     assert config["analytics_enabled"] is False
 

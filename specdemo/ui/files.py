@@ -18,6 +18,9 @@ ASSETS = Path(__file__).resolve().parents[2] / "assets"
 SCRIPTS = ASSETS / "scripts"
 STYLES = ASSETS / "style"
 
+#: Scripts that a fresh page needs: a tab has a folder of its own, `shared` is everyone's.
+FIRST = ("page.js", "race/*.js", "shared/*.js")
+
 _PLOTLY = Path(find_spec("plotly").origin).parent / "package_data" / "plotly.min.js"
 
 
@@ -51,9 +54,10 @@ def _compressed(path: Path) -> bytes:
 
 def head() -> str:
     """What stands in the page's head: the style, as it is, since gradio's own `css` rewrites rules inside @media; and
-    the scripts' names, so that they are fetched while the page is still being put together."""
+    the names of the first tab's scripts, so that they are fetched while the page is still being put together."""
+    first = sorted(path for pattern in FIRST for path in SCRIPTS.glob(pattern))
     scripts = [
-        f'<link rel="modulepreload" href="specdemo/scripts/{path.name}">' for path in sorted(SCRIPTS.glob("*.js"))
+        f'<link rel="modulepreload" href="specdemo/scripts/{path.relative_to(SCRIPTS).as_posix()}">' for path in first
     ]
     return "\n".join([f"<style>{style()}</style>", *scripts])
 

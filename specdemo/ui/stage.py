@@ -10,7 +10,7 @@ from .files import template
 from .words import Words
 
 _LOAD = """
-import(new URL("specdemo/scripts/stage.js", document.baseURI).href)
+import(new URL("specdemo/scripts/race/stage.js", document.baseURI).href)
   .then((stage) => stage.mount({ element, props, server, watch }));
 """
 

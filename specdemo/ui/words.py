@@ -12,6 +12,7 @@ ENGLISH: Words = {
     "lead": "A small draft model guesses a few tokens ahead; the target model checks all of them in one pass. "
     "Every token shows how it came to be.",
     "theme": "Dark or light",
+    "tab_race": "Race",
     # controls
     "prompt": "Prompt",
     "placeholder": "Ask something, or begin a text",

@@ -1,6 +1,6 @@
 // The line that says what is going on and with which settings, and beside it what runs.
 
-import { bytes, fill, parameters } from "./format.js";
+import { bytes, fill, parameters } from "../shared/format.js";
 
 export class Say {
   constructor(root, words) {

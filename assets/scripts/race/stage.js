@@ -1,6 +1,7 @@
 // The stage: takes the deltas and hands each part what is new to it.
 
-import { plotly } from "./figures.js";
+import { plotly } from "../shared/plotly.js";
+import { reliable } from "../shared/server.js";
 import { Inspector } from "./inspector.js";
 import { keyboard } from "./keyboard.js";
 import { Lane } from "./lane.js";
@@ -9,9 +10,9 @@ import { legend } from "./legend.js";
 import { save } from "./save.js";
 import { Say } from "./say.js";
 import { Scoreboard } from "./scoreboard.js";
-import { reliable } from "./server.js";
 import { Strip } from "./strip.js";
-import { themeButton } from "./theme.js";
+
+const METHODS = ["resync", "halt", "inspect", "trace", "status"];
 
 const SILENCE_MS = 4000;
 const POLL_MS = 700;
@@ -22,7 +23,7 @@ export class Stage {
   constructor({ element, props, server, watch }) {
     const { words, outcomes } = props;
     this.root = element.querySelector(".sd");
-    this.server = reliable(server);
+    this.server = reliable(server, METHODS);
     this.words = words;
     this.log = new Log(outcomes);
     this.say = new Say(this.root.querySelector(".sd-say"), words);
@@ -52,8 +53,7 @@ export class Stage {
     this.chosen = false; // whether the reader has picked a token of this run
     this.heard = performance.now();
     this.say.phase(this.log.phase);
-    themeButton();
-    keyboard({
+    keyboard(this.root, {
       onRun: () => this.sent(),
       onStop: () => this.stop(),
     });

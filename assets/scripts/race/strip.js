@@ -1,9 +1,12 @@
 // The rounds as small columns: a cell a token, what became of each.
 
+import { onShown } from "../shared/shown.js";
+
 export class Strip {
   constructor(root, words, onPick) {
     this.box = root.querySelector(".sd-strip");
     this.words = words;
+    onShown(this.box, () => this.toEnd());
     this.box.addEventListener("click", (click) => {
       const cell = click.target.closest("i");
       const column = click.target.closest(".sd-column");
@@ -21,7 +24,11 @@ export class Strip {
     if (!rounds.length) return;
     const atEnd = this.box.scrollWidth - this.box.scrollLeft - this.box.clientWidth < 32;
     this.box.append(...rounds.map((round) => this.column(round)));
-    if (atEnd) this.box.scrollLeft = this.box.scrollWidth;
+    if (atEnd) this.toEnd();
+  }
+
+  toEnd() {
+    this.box.scrollLeft = this.box.scrollWidth;
   }
 
   column(round) {

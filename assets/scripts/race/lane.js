@@ -1,7 +1,8 @@
 // A lane: a pane of tokens that can be walked, and that stays at its end while the reader lets it.
 
-import { probability } from "./format.js";
-import { spell } from "./text.js";
+import { probability } from "../shared/format.js";
+import { onShown } from "../shared/shown.js";
+import { spell } from "../shared/text.js";
 
 const NEAR_END = 32; // pixels
 
@@ -27,6 +28,7 @@ export class Lane {
       else if (scrollTop < this.top) this.stuck = false;
       this.top = scrollTop;
     });
+    onShown(this.pane, () => this.keepEnd());
     this.pane.addEventListener("keydown", (press) => {
       const target = this.step(press);
       if (!target) return;

@@ -1,12 +1,11 @@
 // What the server answers; gradio's own calls swallow a failure and answer `undefined`, ours throw.
 
-const METHODS = ["resync", "halt", "inspect", "trace", "status"];
-
-export function reliable(server) {
+/** The server's `methods`, each of which takes one question. */
+export function reliable(server, methods) {
   const asking = (name) => async (question) => {
     const answer = await server[name](question);
     if (answer === undefined) throw new Error(`no answer to ${name}`);
     return answer;
   };
-  return Object.fromEntries(METHODS.map((name) => [name, asking(name)]));
+  return Object.fromEntries(methods.map((name) => [name, asking(name)]));
 }

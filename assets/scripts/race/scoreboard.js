@@ -1,18 +1,12 @@
 // The numbers under the lanes, and the speed-up between them.
 
-import { figures, fill, percent, seconds } from "./format.js";
+import { figures, fill, percent, seconds } from "../shared/format.js";
+import { make } from "../shared/make.js";
 
 // Tokens a pass from which on they, and not the clock's noise, are what makes a lane faster.
 const CLEARLY_MORE = 1.05;
 
 const PARTS = ["draft", "verify", "other"];
-
-function make(tag, name, text = "") {
-  const element = document.createElement(tag);
-  element.className = name;
-  element.textContent = text;
-  return element;
-}
 
 class Score {
   constructor(root, lane, words) {

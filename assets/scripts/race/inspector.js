@@ -1,22 +1,18 @@
 // The inspector: what is known of the picked token at once; its figures and sentences as soon as the server has them.
 
-import { Figure, Inspections } from "./figures.js";
-import { fill, probability } from "./format.js";
-import { spell } from "./text.js";
+import { Figure } from "../shared/figure.js";
+import { fill, probability } from "../shared/format.js";
+import { make } from "../shared/make.js";
+import { spell } from "../shared/text.js";
+import { Inspections } from "./inspections.js";
 
-const FIGURES = ["position", "coin", "residual"];
+// p and q stand under the token's own name; a row of the residual holds one bar and one number, not two of each.
+const FIGURES = { position: { named: false }, coin: {}, residual: { rows: 0.8 } };
 
 // Candidates shown one by one: more where the screen is high.
 const FEW = 6;
 const MANY = 10;
 const HIGH = 900; // pixels
-
-function make(tag, name, text = "") {
-  const element = document.createElement(tag);
-  element.className = name;
-  element.textContent = text;
-  return element;
-}
 
 export class Inspector {
   constructor(root, log, { words, outcomes, plotlyConfig, ask, onLost }) {
@@ -29,7 +25,10 @@ export class Inspector {
     this.token = root.querySelector(".sd-token");
     this.sentences = root.querySelector(".sd-sentences");
     this.figures = Object.fromEntries(
-      FIGURES.map((name) => [name, new Figure(root.querySelector(`[data-figure=${name}]`), plotlyConfig)]),
+      Object.entries(FIGURES).map(([name, look]) => [
+        name,
+        new Figure(root.querySelector(`[data-figure=${name}]`), plotlyConfig, look),
+      ]),
     );
     this.address = null;
     this.frame = null;
@@ -104,7 +103,7 @@ export class Inspector {
     this.sentences.replaceChildren(
       ...(answer?.sentences ?? []).flatMap(({ label, text }) => [make("dt", "", label), make("dd", "", text)]),
     );
-    await Promise.all(FIGURES.map((name) => this.figures[name].draw(answer?.[name])));
+    await Promise.all(Object.entries(this.figures).map(([name, figure]) => figure.draw(answer?.[name])));
   }
 
   /** Ask ahead for tokens that a key may lead to. */

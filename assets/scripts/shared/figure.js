@@ -1,63 +1,31 @@
-// The figures of a token: asked for once, kept a while, drawn by plotly.js, which comes after the page has been painted.
+// A figure that the server computed, drawn by plotly.js.
 
-const KEPT = 96;
-
-let library = null;
-
-/** plotly.js; the first call fetches it. */
-export function plotly() {
-  library ??= new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    script.src = new URL("specdemo/plotly", document.baseURI).href;
-    script.onload = () => resolve(window.Plotly);
-    script.onerror = () => {
-      library = null;
-      reject(new Error("plotly.js did not load"));
-    };
-    document.head.append(script);
-  });
-  return library;
-}
-
-/** Figures and sentences by question: asked for once, the last ones kept. */
-export class Inspections {
-  constructor(ask) {
-    this.ask = ask;
-    this.kept = new Map();
-  }
-
-  /** The answer to a question, as a promise. */
-  get(question) {
-    const key = JSON.stringify(question);
-    let answer = this.kept.get(key);
-    this.kept.delete(key);
-    answer ??= this.ask(question).catch((error) => {
-      this.kept.delete(key);
-      throw error;
-    });
-    this.kept.set(key, answer);
-    if (this.kept.size > KEPT) this.kept.delete(this.kept.keys().next().value);
-    return answer;
-  }
-}
-
-// Its rows hold one bar and one number, where those of p and q hold two of each.
-const LOW = { residual: 0.8 };
+import { plotly } from "./plotly.js";
+import { isShown, onShown } from "./shown.js";
 
 /** A <figure> whose words are HTML, which wraps, and whose drawing has neither title nor legend, which would not. */
 export class Figure {
-  constructor(element, config) {
+  /** `named`: whether the heading's first line is said; `rows`: how high they are, of what the server thought. */
+  constructor(element, config, { named = true, rows = 1 } = {}) {
     this.element = element;
-    this.name = element.dataset.figure;
     this.caption = element.querySelector("figcaption");
     this.box = element.lastElementChild;
     this.config = config;
+    this.named = named;
+    this.rows = rows;
+    this.waiting = null; // a figure that came while its tab was closed
+    onShown(element.parentElement, () => this.catchUp());
   }
 
   async draw(figure) {
     this.element.hidden = !figure;
+    this.waiting = null;
     if (!figure) return;
     const library = await plotly();
+    if (!isShown(this.element)) {
+      this.waiting = figure;
+      return;
+    }
     this.caption.replaceChildren(...this.words(figure));
     this.box.setAttribute("role", "img");
     this.box.setAttribute("aria-label", figure.layout.meta.alt);
@@ -66,11 +34,17 @@ export class Figure {
     await library.react(this.box, figure.data, layout, this.config);
   }
 
-  /** The heading, unless the inspector's own stands above it, and what the colours mean. */
+  /** The tab is open again: what came meanwhile, or the same in what may be another width. */
+  async catchUp() {
+    if (this.waiting) await this.draw(this.waiting);
+    else if (this.box.classList.contains("js-plotly-plot")) (await plotly()).Plots.resize(this.box);
+  }
+
+  /** The heading and what the colours mean. */
   words({ data, layout }) {
     const [first, second] = layout.meta.heading;
     const heading = document.createElement("p");
-    if (this.name !== "position") {
+    if (this.named) {
       const strong = document.createElement("strong");
       strong.textContent = first;
       heading.append(strong, " ");
@@ -85,7 +59,7 @@ export class Figure {
     const title = layout.title.text.includes("<br>") ? 68 : 44;
     const legend = layout.legend ? layout.legend.y * layout.height : 0;
     const { t, b, ...sides } = layout.margin;
-    const rows = (layout.height - t - b) * (LOW[this.name] ?? 1);
+    const rows = (layout.height - t - b) * this.rows;
     return {
       ...layout,
       title: undefined,

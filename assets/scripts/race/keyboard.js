@@ -1,8 +1,12 @@
-// Keys and buttons of the page as a whole: Ctrl+Enter runs, Esc stops.
+// Keys and buttons of the race while its tab is open: Ctrl+Enter runs, Esc stops.
 
-export function keyboard({ onRun, onStop }) {
+import { isShown } from "../shared/shown.js";
+
+/** `root` is the race's own element. */
+export function keyboard(root, { onRun, onStop }) {
   const button = (id) => document.querySelector(`#${id}`);
   document.addEventListener("keydown", (press) => {
+    if (!isShown(root)) return;
     if (press.key === "Enter" && (press.ctrlKey || press.metaKey)) {
       press.preventDefault();
       // A number counts once its field is left.

@@ -1,0 +1,27 @@
+"""The Race tab: what a run is asked for with, and the stage that shows it."""
+
+from collections.abc import Iterator
+
+from ..session import Session
+from .controls import controls
+from .stage import stage
+from .words import Words
+
+
+def race(session: Session, words: Words, at_once: int) -> None:
+    """`at_once`: runs that may wait at once, shown or unshown; the session lets one of them work at a time."""
+    asked = controls(words, session.own_models, session.default.name)
+    shown = stage(session, words)
+
+    def run(*values: object) -> Iterator[str]:
+        yield from session.run(**dict(zip(asked.fields, values)))
+
+    running = asked.run.click(
+        run,
+        list(asked.fields.values()),
+        shown,
+        show_progress="hidden",
+        concurrency_limit=at_once,
+        api_visibility="private",
+    )
+    asked.stop.click(None, cancels=[running], api_visibility="private")
