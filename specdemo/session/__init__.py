@@ -1,7 +1,8 @@
 """What runs behind the page: pairs loaded once, one thing at a time on the machine, runs told as deltas. No gradio."""
 
-from .log import LANES, Log, Phase
+from .log import LANES, Log
 from .pairs import Loading, Pairs
+from .phase import Phase
 from .request import Request
 from .run import Run
 from .session import Session

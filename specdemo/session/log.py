@@ -1,40 +1,16 @@
 """What is known of a run, so far or for good: the source of what is told, drawn and saved."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
 
 from ..metrics import measure, speedup, why_slower
 from ..records import Round, RunStats, SamplingParams, Trace, is_whole
 from ..text import append
 from ..view.deltas import head, instructive, round_row, stats_row
+from .phase import Phase
 
 Lane = Literal["spec", "plain"]
 LANES: tuple[Lane, ...] = ("spec", "plain")
-
-_FINAL = ("done", "stopped", "failed", "recorded")
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """What is going on; the page has a sentence for each name, with the values filled in.
-
-    loading   fraction, sentence     the models come
-    waiting   ahead                  other runs come first
-    prompt    tokens                 both lanes read the prompt
-    running
-    done      spec, plain            why each lane ended: stop, cap or context
-    stopped
-    failed    sentence
-    recorded
-    """
-
-    name: str
-    values: Mapping[str, object] = field(default_factory=dict)
-
-    @property
-    def final(self) -> bool:
-        return self.name in _FINAL
 
 
 class Log:
@@ -93,7 +69,7 @@ class Log:
 
     def delta(self, since: Mapping[Lane, int], *, with_head: bool, with_stats: bool) -> dict[str, object]:
         """What the page lacks if it has `since` rounds of each lane."""
-        delta: dict[str, object] = {"run": self.run_id, "phase": {"name": self.phase.name, **self.phase.values}}
+        delta: dict[str, object] = {"run": self.run_id, "phase": self.phase.told()}
         if with_head:
             recorded = self.phase.name == "recorded"
             delta["head"] = head(

@@ -1,0 +1,39 @@
+"""What is going on with a job."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+_FINAL = ("done", "stopped", "failed", "recorded")
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What is going on; the page has a sentence for each name, with the values filled in.
+
+    loading   fraction, sentence     the models come
+    waiting   ahead                  other runs come first
+    prompt    tokens                 both lanes read the prompt
+    running
+    done      spec, plain            of a run: why each lane ended: stop, cap or context
+    stopped
+    failed    sentence
+    recorded
+    """
+
+    name: str
+    values: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def final(self) -> bool:
+        return self.name in _FINAL
+
+    def told(self) -> dict[str, object]:
+        return {"name": self.name, **self.values}
+
+
+class Told(Protocol):
+    """What is known of a job."""
+
+    run_id: str
+    phase: Phase
