@@ -1,8 +1,9 @@
 """How things look: a row an outcome, a row a theme. Every drawing takes its colours from here and nowhere else.
 
-`PALETTE[outcome]` has a glyph, a label, a meaning, and a `Tone` for each theme: `ink` for the glyph and for edges,
-`fill` for the background of a token, on which both the ink and the theme's `text` can be read. `THEMES["light"]` and
-`THEMES["dark"]` have the page's own colours, the inks of p and q, and the three masses of a position.
+`PALETTE[outcome]` has a glyph and a `Tone` for each theme: `ink` for the glyph and for edges, `fill` for the background
+of a token, on which both the ink and the theme's `text` can be read. `THEMES["light"]` and `THEMES["dark"]` have the
+page's own colours, the inks of p and q, and the three masses of a position. What an outcome is called stands with all
+other words.
 
 `tests/test_palette.py` checks that an ink or a text has a contrast of at least 4.5 on all that it may stand on, and
 that outcomes that may stand side by side differ for eyes without one kind of cones. Still no meaning is carried by
@@ -27,8 +28,6 @@ class Swatch(NamedTuple):
     """How an outcome looks, on the light page and on the dark one."""
 
     glyph: str
-    label: str
-    meaning: str
     light: Tone
     dark: Tone
 
@@ -58,28 +57,12 @@ class Theme(NamedTuple):
 
 
 PALETTE: dict[Outcome, Swatch] = {
-    Outcome.ACCEPTED: Swatch(
-        "✓", "accepted", "drafted and kept", Tone("#1d7a56", "#e0fae8"), Tone("#77e58d", "#1d4a36")
-    ),
-    Outcome.REJECTED: Swatch(
-        "✗", "rejected", "drafted, judged and refused", Tone("#9d4e0e", "#ffddbd"), Tone("#f97f3f", "#502405")
-    ),
-    Outcome.DISCARDED: Swatch(
-        "–",
-        "discarded",
-        "drafted after the rejection, never judged",
-        Tone("#4e5257", "#d6d9dc"),
-        Tone("#9fa4ab", "#191c20"),
-    ),
-    Outcome.RESAMPLED: Swatch(
-        "↻", "resampled", "drawn from the residual instead", Tone("#2d54a2", "#cfe1fa"), Tone("#5a9cfd", "#06305c")
-    ),
-    Outcome.BONUS: Swatch(
-        "+", "bonus", "drawn from p after all drafts were kept", Tone("#672c71", "#e4c8e4"), Tone("#cb86b6", "#380a29")
-    ),
-    Outcome.PLAIN: Swatch(
-        "·", "plain", "a token of the target alone", Tone("#3c4043", "#f4f5f6"), Tone("#d2d5d9", "#1d2025")
-    ),
+    Outcome.ACCEPTED: Swatch("✓", Tone("#1d7a56", "#e0fae8"), Tone("#77e58d", "#1d4a36")),
+    Outcome.REJECTED: Swatch("✗", Tone("#9d4e0e", "#ffddbd"), Tone("#f97f3f", "#502405")),
+    Outcome.DISCARDED: Swatch("–", Tone("#4e5257", "#d6d9dc"), Tone("#9fa4ab", "#191c20")),
+    Outcome.RESAMPLED: Swatch("↻", Tone("#2d54a2", "#cfe1fa"), Tone("#5a9cfd", "#06305c")),
+    Outcome.BONUS: Swatch("+", Tone("#672c71", "#e4c8e4"), Tone("#cb86b6", "#380a29")),
+    Outcome.PLAIN: Swatch("·", Tone("#3c4043", "#f4f5f6"), Tone("#d2d5d9", "#1d2025")),
 }
 
 THEMES: dict[ThemeName, Theme] = {

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 #: From the bottom up; what stands in one line does not know of each other. A room is a module or a package.
 FLOORS = [
+    ["words"],
     ["records", "files"],
     ["maths", "palette", "contract", "clock", "spot", "fit"],
     ["models", "drafters", "text", "memo"],
@@ -32,7 +33,7 @@ FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 HOME = {"transformers": "models", "tokenizers": "models", "huggingface_hub": "models", "gradio": "ui", "plotly": "view"}
 
 #: Rooms that must work where nothing but Python is.
-BARE = ["records", "files", "spot", "palette", "text", "trace", "metrics", "race"]
+BARE = ["words", "records", "files", "spot", "palette", "text", "trace", "metrics", "race"]
 
 
 class Import(NamedTuple):

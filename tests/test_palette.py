@@ -7,6 +7,7 @@ import pytest
 
 from specdemo.palette import PALETTE, THEMES
 from specdemo.records import Outcome
+from specdemo.words import LANGUAGES, WORDS
 
 #: Machado, Oliveira and Fernandes (2009), severity 1.0, on linear RGB.
 SIGHT = {
@@ -76,10 +77,12 @@ def test_instruments():
     assert difference("#ff0000", "#008000", "ordinary") > 0.3 > 2 * difference("#b02000", "#5a5a00", "deuteranopia")
 
 
-def test_every_outcome_once_with_its_own_glyph_and_label():
+@pytest.mark.parametrize("words", WORDS.values(), ids=LANGUAGES)
+def test_every_outcome_once_with_its_own_glyph_label_and_meaning(words):
     assert list(PALETTE) == list(Outcome)
-    for part in ("glyph", "label", "meaning"):
-        assert len({getattr(swatch, part) for swatch in PALETTE.values()}) == len(Outcome)
+    assert len({swatch.glyph for swatch in PALETTE.values()}) == len(Outcome)
+    assert len({words[outcome] for outcome in Outcome}) == len(Outcome)
+    assert len({words[f"{outcome}_meaning"] for outcome in Outcome}) == len(Outcome)
     assert all(len(swatch.glyph) == 1 for swatch in PALETTE.values())
 
 

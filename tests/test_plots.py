@@ -21,6 +21,7 @@ from specdemo.view.numbers import show
 from specdemo.view.plots import CONFIG, coin_figure, position_figure, residual_figure
 from specdemo.view.position import residual, rows
 from specdemo.view.timing import rounds_figure, run_figure
+from specdemo.words import ENGLISH
 
 JUDGED = (Outcome.ACCEPTED, Outcome.REJECTED)
 FIGURES = (position_figure, coin_figure, residual_figure)
@@ -165,7 +166,7 @@ def test_the_own_token_is_marked_and_no_other(outcome):
     assert bands[0]["fillcolor"] == PALETTE[outcome].light.fill
     assert [PALETTE[outcome].glyph in tick.split("\u2068")[0] for tick in ticks(figure)] == [row.mine for row in here]
     alt = figure["layout"]["meta"]["alt"]
-    assert PALETTE[outcome].glyph in alt and PALETTE[outcome].label in alt
+    assert PALETTE[outcome].glyph in alt and ENGLISH[outcome] in alt
 
 
 def test_everything_else_that_dwarfs_the_tokens_is_broken_and_says_so():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from specdemo.records import Outcome, TokenEvent
 from specdemo.view.numbers import show
 from specdemo.view.sentences import sentences
-from specdemo.view.words import ENGLISH
+from specdemo.words import ENGLISH
 
 DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 NUMBER = r"\d+(?:\.\d+)?(?:×10⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)?"

@@ -10,7 +10,6 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
-from specdemo.metrics import Slowdown
 from specdemo.models import CATALOGUE
 from specdemo.palette import PALETTE, THEMES
 from specdemo.records import Outcome
@@ -18,10 +17,11 @@ from specdemo.session import Pairs, Request, Session, Turns
 from specdemo.trace import load
 from specdemo.ui.controls import controls
 from specdemo.ui.files import ASSETS, SCRIPTS, head, template, variables
+from specdemo.ui.labels import Labels
 from specdemo.ui.page import build
 from specdemo.ui.presets import PRESETS
 from specdemo.ui.serve import RECORDING
-from specdemo.ui.words import ENGLISH
+from specdemo.words import ENGLISH
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = ["header.html", "stage.html"]
@@ -46,33 +46,14 @@ def test_importing_the_page_loads_neither_models_nor_transformers():
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=300).returncode == 0
 
 
-def test_all_words_in_templates_and_scripts_are_there():
-    wanted = {word for name in TEMPLATES for word in re.findall(r"\[\[(\w+)\]\]", (ASSETS / name).read_text("utf-8"))}
-    for path in SCRIPTS.rglob("*.js"):
-        wanted |= set(re.findall(r"\bwords\.(\w+)", path.read_text("utf-8")))
-    assert wanted <= set(ENGLISH), wanted - set(ENGLISH)
-
-
-def test_no_word_is_left_over():
-    used = "\n".join(path.read_text("utf-8") for path in [*SCRIPTS.rglob("*.js"), *ASSETS.glob("*.html")])
-    used += "\n".join(
-        path.read_text("utf-8") for path in (ROOT / "specdemo" / "ui").glob("*.py") if path.stem != "words"
-    )
-    computed = ("phase_", "why_", "end_", "where_")
-    assert [w for w in ENGLISH if not w.startswith(computed) and not re.search(rf"\b{w}\b", used)] == []
-
-
-def test_every_phase_end_and_reason_has_its_sentence():
-    phases = ["idle", "recorded", "loading", "waiting", "prompt", "running", "done", "stopped", "lost", "sent"]
-    assert {f"phase_{name}" for name in phases} | {f"why_{why}" for why in Slowdown} <= set(ENGLISH)
-    assert {"end_stop", "end_cap", "end_context"} <= set(ENGLISH)
-
-
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_templates_are_filled_in_as_text(name):
     words = {**ENGLISH, "lead": "<img src=x>", "half": '"&'}
     filled = template(name, words)
     assert "[[" not in filled and "<img" not in filled
+    assert re.findall(r"data-say-\w[\w-]*=\"(\w+)\"", filled) == re.findall(
+        r"\[\[(\w+)\]\]", (ASSETS / name).read_text()
+    )
     with pytest.raises(AssertionError):
         template(name, {**ENGLISH, "lead": "${1}", "half": "`{{x}}"})
 
@@ -102,10 +83,10 @@ def test_nothing_on_the_page_points_outside(config):
 
 
 def test_presets_can_be_run_and_cover_what_they_promise():
-    assert {preset.label for preset in PRESETS} >= {"Explain", "Story", "Code", "List", "Dialogue", "中文", "Raw text"}
+    assert {ENGLISH[preset.label] for preset in PRESETS} >= {"Explain", "Code", "Dialogue", "中文", "Raw text"}
     for preset in PRESETS:
         Request.of(prompt=preset.prompt, chat=preset.chat)
-    assert [preset.label for preset in PRESETS if not preset.chat] == ["Raw text"]
+    assert [preset.label for preset in PRESETS if not preset.chat] == ["preset_raw"]
 
 
 def test_the_first_page_carries_the_recorded_run(config):
@@ -128,7 +109,7 @@ def test_the_page_has_one_generator_and_keeps_no_state(config):
 
 def test_the_form_offers_exactly_what_a_request_takes():
     with gr.Blocks():
-        fields = controls(ENGLISH, own_models=True, pair="embedded").fields
+        fields = controls(Labels(), own_models=True, pair="embedded").fields
     assert set(fields) == set(inspect.signature(Request.of).parameters)
     defaults = {name: field.value for name, field in fields.items()}
     asked = Request.of(**defaults)

@@ -1,9 +1,7 @@
-// What belongs to no tab: the tabs themselves and the switch of the theme.
+// What belongs to no tab: the tabs themselves.
 
 import { tabs } from "./shared/tabs.js";
-import { themeButton } from "./shared/theme.js";
 
 export function mount() {
-  themeButton();
   tabs(document.querySelector("#sd-tabs [role=tablist]"));
 }

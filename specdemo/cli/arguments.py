@@ -6,6 +6,7 @@ from typing import NoReturn
 
 from ..palette import PALETTE
 from ..records import SamplingParams
+from ..words import ENGLISH
 
 PROMPT = "Explain why the sky is blue."
 
@@ -22,14 +23,6 @@ the target's own.
   python -m specdemo check                         is it lossless? exits with 1 when not
 """
 
-_GENERATE = "\n".join(
-    (
-        "Write a text with a target and a draft. In a terminal every token shows how it came to be:\n",
-        *(f"  {row.glyph} {row.label:9}  {row.meaning}" for outcome, row in PALETTE.items() if outcome != "plain"),
-        "\nThe measured numbers follow. A pipe gets the text without marks, then the numbers.",
-    )
-)
-
 _CHECK = """\
 Is it lossless? The law test on the loaded models after a real prompt.
 
@@ -40,6 +33,17 @@ Is it lossless? The law test on the loaded models after a real prompt.
 
 Exit status: 0 lossless, 1 not, 2 something went wrong.
 """
+
+
+def _generate() -> str:
+    outcomes = (outcome for outcome in PALETTE if outcome != "plain")
+    return "\n".join(
+        (
+            "Write a text with a target and a draft. In a terminal every token shows how it came to be:\n",
+            *(f"  {PALETTE[o].glyph} {ENGLISH[o]:9}  {ENGLISH[f'{o}_meaning']}" for o in outcomes),
+            "\nThe measured numbers follow. A pipe gets the text without marks, then the numbers.",
+        )
+    )
 
 
 class _Parser(argparse.ArgumentParser):
@@ -80,7 +84,7 @@ def _add_help(command: argparse.ArgumentParser) -> None:
 
 
 def _add_generate(commands) -> None:
-    command = _command(commands, "generate", "PROMPT [options]", "write a text in the terminal", _GENERATE)
+    command = _command(commands, "generate", "PROMPT [options]", "write a text in the terminal", _generate())
     command.add_argument("prompt", metavar="PROMPT", help="the prompt; - reads it from standard input")
     _add_models(command)
     sampling = _add_sampling(command, k=4, seed=None)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from ..metrics import measure, speedup, why_slower
 from ..records import Outcome, Round, RunStats, SamplingParams, Trace, is_real
-from ..ui.words import ENGLISH
+from ..words import ENGLISH
 from .plain import plain
 
 Lines = list[tuple[str, str]]

@@ -8,6 +8,7 @@ from typing import TextIO
 from ..palette import PALETTE
 from ..records import Outcome, Round, TokenEvent
 from ..view.spelling import visible
+from ..words import ENGLISH
 from .plain import plain
 
 _RESET = "\x1b[0m"
@@ -52,7 +53,7 @@ class Painter:
 
     def legend(self) -> str:
         outcomes = (outcome for outcome in Outcome if outcome is not Outcome.PLAIN)
-        return "  ".join(self._painted(outcome, PALETTE[outcome].label) for outcome in outcomes)
+        return "  ".join(self._painted(outcome, ENGLISH[outcome]) for outcome in outcomes)
 
     def round(self, round_: Round) -> str:
         if not self.marks:

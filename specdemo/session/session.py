@@ -9,6 +9,7 @@ from ..trace import to_json
 from ..view.deltas import to_text
 from ..view.inspection import inspection
 from ..view.position import SHOWN
+from ..words import ENGLISH, LANGUAGES, WORDS, everywhere
 from .log import LANES, Log
 from .pairs import Pairs
 from .request import OWN, Request
@@ -99,7 +100,8 @@ class Session:
         if round_ is None or not is_whole(place) or not 0 <= place < len(round_.events):
             return None
         theme = theme if theme in ("light", "dark") else "light"
-        return inspection(round_, place, theme, max(2, min(shown, SHOWN)) if is_whole(shown) else SHOWN)
+        words = WORDS[language] if (language := question.get("language")) in LANGUAGES else ENGLISH
+        return inspection(round_, place, theme, max(2, min(shown, SHOWN)) if is_whole(shown) else SHOWN, words)
 
     def trace(self, question: Question) -> str | None:
         """A run as the JSON of a trace."""
@@ -112,7 +114,8 @@ class Session:
         if loading is None:
             return {"state": "idle"}
         if loading.pair is not None:
-            return {"state": "ready", "pair": loading.pair.describe(), "notes": list(loading.pair.notes)}
+            notes = [everywhere(note) for note in loading.pair.notes]
+            return {"state": "ready", "pair": loading.pair.describe(), "notes": notes}
         if loading.error:
-            return {"state": "failed", "sentence": loading.error}
-        return {"state": "loading", "fraction": loading.fraction, "sentence": loading.sentence}
+            return {"state": "failed", "sentence": everywhere(loading.error)}
+        return {"state": "loading", "fraction": loading.fraction, "sentence": everywhere(loading.sentence)}

@@ -7,8 +7,9 @@ import gradio as gr
 
 from ..models import CATALOGUE
 from ..session.request import MAX_K, OWN
+from ..words import Saying
+from .labels import Labels
 from .presets import PRESETS
-from .words import Words
 
 
 class Controls(NamedTuple):
@@ -19,15 +20,15 @@ class Controls(NamedTuple):
     stop: gr.Button
 
 
-def controls(words: Words, own_models: bool, pair: str) -> Controls:
+def controls(said: Labels, own_models: bool, pair: str) -> Controls:
     with gr.Row(elem_id="sd-controls", equal_height=False):
         with gr.Column(scale=7, min_width=320, elem_id="sd-ask"):
-            prompt, chips = _prompt(words)
-            with gr.Accordion(words["more"], open=False, elem_id="sd-more"):
-                more = _more(words)
+            prompt, chips = _prompt(said)
+            with said(gr.Accordion(open=False, elem_id="sd-more"), label="more"):
+                more = _more(said)
         with gr.Column(scale=4, min_width=300, elem_id="sd-dials"):
-            dials = _dials(words, own_models, pair)
-            run, stop = _buttons(words)
+            dials = _dials(said, own_models, pair)
+            run, stop = _buttons(said)
     fields = {"prompt": prompt, **dials, **more}
     for chip, preset in zip(chips, PRESETS):
         # Answered in the browser, so at once.
@@ -36,63 +37,50 @@ def controls(words: Words, own_models: bool, pair: str) -> Controls:
     return Controls(fields, run, stop)
 
 
-def _prompt(words: Words) -> tuple[gr.Textbox, list[gr.Button]]:
-    prompt = gr.Textbox(
-        PRESETS[0].prompt,
-        label=words["prompt"],
-        placeholder=words["placeholder"],
-        lines=3,
-        max_lines=3,
-        elem_id="sd-prompt",
+def _prompt(said: Labels) -> tuple[gr.Textbox, list[gr.Button]]:
+    prompt = said(
+        gr.Textbox(PRESETS[0].prompt, lines=3, max_lines=3, elem_id="sd-prompt"),
+        label="prompt",
+        placeholder="placeholder",
     )
     with gr.Row(elem_id="sd-chips"):
-        chips = [gr.Button(preset.label, size="sm", elem_classes="sd-chip") for preset in PRESETS]
+        chips = [said(gr.Button(size="sm", elem_classes="sd-chip"), value=preset.label) for preset in PRESETS]
     return prompt, chips
 
 
-def _dials(words: Words, own_models: bool, pair: str) -> dict[str, gr.components.Component]:
-    choices = [(spec.title, name) for name, spec in CATALOGUE.items()] + [(words["own"], OWN)] * own_models
-    chosen = gr.Dropdown(choices, value=pair, label=words["pair"], elem_id="sd-models")
+def _dials(said: Labels, own_models: bool, pair: str) -> dict[str, gr.components.Component]:
+    choices = [(spec.title, name) for name, spec in CATALOGUE.items()] + [(Saying("own"), OWN)] * own_models
+    chosen = said(gr.Dropdown(choices, value=pair, elem_id="sd-models"), label="pair", choices=choices)
     with gr.Row(elem_id="sd-own"):
-        target = gr.Textbox(label=words["own_target"], max_lines=1, min_width=120)
-        draft = gr.Textbox(label=words["own_draft"], max_lines=1, min_width=120)
+        target = said(gr.Textbox(max_lines=1, min_width=120), label="own_target")
+        draft = said(gr.Textbox(max_lines=1, min_width=120), label="own_draft")
     with gr.Row():
-        k = gr.Slider(0, MAX_K, 2, step=1, label=words["k"], buttons=[], elem_id="sd-k", min_width=120)
-        temperature = gr.Slider(
-            0, 2, 0.8, step=0.05, label=words["temperature"], buttons=[], elem_id="sd-temperature", min_width=120
+        k = said(gr.Slider(0, MAX_K, 2, step=1, buttons=[], elem_id="sd-k", min_width=120), label="k")
+        temperature = said(
+            gr.Slider(0, 2, 0.8, step=0.05, buttons=[], elem_id="sd-temperature", min_width=120), label="temperature"
         )
     only_own = f"(name) => {{ document.body.classList.toggle('sd-own', name === '{OWN}'); return []; }}"
     chosen.change(None, [chosen], [], js=only_own, api_visibility="private")
     return {"pair": chosen, "target": target, "draft": draft, "k": k, "temperature": temperature}
 
 
-def _buttons(words: Words) -> tuple[gr.Button, gr.Button]:
+def _buttons(said: Labels) -> tuple[gr.Button, gr.Button]:
     with gr.Row(elem_id="sd-buttons"):
-        run = gr.Button(words["run"], variant="primary", elem_id="sd-run", min_width=100)
-        stop = gr.Button(words["stop"], elem_id="sd-stop", min_width=80)
+        run = said(gr.Button(variant="primary", elem_id="sd-run", min_width=100), value="run")
+        stop = said(gr.Button(elem_id="sd-stop", min_width=80), value="stop")
     return run, stop
 
 
-def _more(words: Words) -> dict[str, gr.components.Component]:
+def _more(said: Labels) -> dict[str, gr.components.Component]:
     with gr.Row():
         return {
-            "length": gr.Number(
-                128,
-                label=words["length"],
-                precision=0,  # no bounds: gradio would refuse in its own words, and the page would wait for ever
-                min_width=90,
-                elem_id="sd-length",
+            # No bounds: gradio would refuse in its own words, and the page would wait for ever.
+            "length": said(gr.Number(128, precision=0, min_width=90, elem_id="sd-length"), label="length"),
+            "seed": said(
+                gr.Textbox(max_lines=1, min_width=130, elem_id="sd-seed"), label="seed", placeholder="seed_placeholder"
             ),
-            "seed": gr.Textbox(
-                "",
-                label=words["seed"],
-                placeholder=words["seed_placeholder"],
-                max_lines=1,
-                min_width=130,
-                elem_id="sd-seed",
-            ),
-            "top_k": gr.Number(0, label=words["top_k"], precision=0, min_width=90, elem_id="sd-top-k"),
-            "top_p": gr.Number(1.0, label=words["top_p"], step=0.05, min_width=90, elem_id="sd-top-p"),
-            "min_p": gr.Number(0.0, label=words["min_p"], step=0.05, min_width=90, elem_id="sd-min-p"),
-            "chat": gr.Checkbox(True, label=words["chat"], min_width=220, elem_id="sd-chat"),
+            "top_k": said(gr.Number(0, precision=0, min_width=90, elem_id="sd-top-k"), label="top_k"),
+            "top_p": said(gr.Number(1.0, step=0.05, min_width=90, elem_id="sd-top-p"), label="top_p"),
+            "min_p": said(gr.Number(0.0, step=0.05, min_width=90, elem_id="sd-min-p"), label="min_p"),
+            "chat": said(gr.Checkbox(True, min_width=220, elem_id="sd-chat"), label="chat"),
         }

@@ -2,7 +2,9 @@
 
 import gzip
 import html
-from collections.abc import Iterable
+import json
+import re
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,20 +15,28 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from ..palette import PALETTE, THEMES, ThemeName
+from ..words import ENGLISH, WORDS
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 SCRIPTS = ASSETS / "scripts"
 STYLES = ASSETS / "style"
 
 #: Scripts that a fresh page needs: a tab has a folder of its own, `shared` is everyone's.
-FIRST = ("page.js", "race/*.js", "shared/*.js")
+FIRST = ("page.js", "header.js", "race/*.js", "shared/*.js")
 
 _PLOTLY = Path(find_spec("plotly").origin).parent / "package_data" / "plotly.min.js"
 
 
+_ASK_AGAIN = {"Cache-Control": "no-cache"}
+
+
 def routes() -> list[BaseRoute]:
     """For the server: all of it below /specdemo, found by the page relative to its own address."""
-    return [Route("/specdemo/plotly", _plotly), Mount("/specdemo/scripts", _Fresh(directory=SCRIPTS))]
+    return [
+        Route("/specdemo/plotly", _plotly),
+        Route("/specdemo/dictionary.js", _dictionary),
+        Mount("/specdemo/scripts", _Fresh(directory=SCRIPTS)),
+    ]
 
 
 class _Fresh(StaticFiles):
@@ -34,7 +44,7 @@ class _Fresh(StaticFiles):
 
     def file_response(self, *args: object, **kwargs: object) -> Response:
         response = super().file_response(*args, **kwargs)
-        response.headers["Cache-Control"] = "no-cache"
+        response.headers.update(_ASK_AGAIN)
         return response
 
 
@@ -47,6 +57,12 @@ def _plotly(request: Request) -> Response:
     return Response(_compressed(_PLOTLY), media_type="text/javascript", headers=headers)
 
 
+def _dictionary(request: Request) -> Response:
+    """All words of all languages, as the module that the scripts import them from."""
+    words = json.dumps({language: dict(texts) for language, texts in WORDS.items()}, ensure_ascii=False)
+    return Response(f"export const WORDS = {words};", media_type="text/javascript", headers=_ASK_AGAIN)
+
+
 @cache
 def _compressed(path: Path) -> bytes:
     return gzip.compress(path.read_bytes(), compresslevel=5)
@@ -57,7 +73,8 @@ def head() -> str:
     the names of the first tab's scripts, so that they are fetched while the page is still being put together."""
     first = sorted(path for pattern in FIRST for path in SCRIPTS.glob(pattern))
     scripts = [
-        f'<link rel="modulepreload" href="specdemo/scripts/{path.relative_to(SCRIPTS).as_posix()}">' for path in first
+        f'<link rel="modulepreload" href="specdemo/{name}">'
+        for name in ("dictionary.js", *(f"scripts/{path.relative_to(SCRIPTS).as_posix()}" for path in first))
     ]
     return "\n".join([f"<style>{style()}</style>", *scripts])
 
@@ -83,11 +100,20 @@ def _theme_variables(theme: ThemeName) -> Iterable[str]:
         yield f"--sd-{outcome}-ink: {tone.ink}; --sd-{outcome}-fill: {tone.fill};"
 
 
-def template(name: str, words: dict[str, str]) -> str:
-    """An HTML file of assets with its [[words]] filled in, as text."""
+def template(name: str, words: Mapping[str, str] = ENGLISH) -> str:
+    """An HTML file of assets with its [[keys]] filled in, as text, and marked so that the page can say it again.
+
+    <p title="[[a]]">[[b]]</p> -> <p title="A" data-say-title="a"><span data-say-text="b">B</span></p>
+    """
     text = (ASSETS / name).read_text("utf-8")
-    for key, word in words.items():
-        text = text.replace(f"[[{key}]]", html.escape(word))
+    text = re.sub(
+        r'([\w-]+)="\[\[(\w+)\]\]"', lambda m: f'{m[1]}="{_word(words, m[2])}" data-say-{m[1]}="{m[2]}"', text
+    )
+    text = re.sub(r"\[\[(\w+)\]\]", lambda m: f'<span data-say-text="{m[1]}">{_word(words, m[1])}</span>', text)
     # The page evaluates templates as code, so nothing in them may look like it.
     assert not any(mark in text for mark in ("[[", "{{", "${", "`", "\\")), f"{name} has a word or a mark left"
     return text
+
+
+def _word(words: Mapping[str, str], key: str) -> str:
+    return html.escape(words[key])

@@ -3,9 +3,10 @@
 import gradio as gr
 
 from ..session import Session
+from ..words import ENGLISH
 from .files import template
+from .labels import Labels
 from .race import race
-from .words import ENGLISH, Words
 
 #: Runs that may wait at once.
 _AT_ONCE = 24
@@ -14,18 +15,25 @@ _LOAD = """
 () => { import(new URL("specdemo/scripts/page.js", document.baseURI).href).then((page) => page.mount()); return []; }
 """
 
+_HEADER = """
+import(new URL("specdemo/scripts/header.js", document.baseURI).href)
+  .then((header) => header.mount({ element, again: () => trigger("speak") }));
+"""
 
-def build(session: Session, words: Words = ENGLISH) -> gr.Blocks:
-    with gr.Blocks(title=words["name"], fill_width=True, analytics_enabled=False) as page:
-        gr.HTML(html_template=template("header.html", words), js_on_load=None, apply_default_css=False)
+
+def build(session: Session) -> gr.Blocks:
+    said = Labels()
+    with gr.Blocks(title=ENGLISH["name"], fill_width=True, analytics_enabled=False) as page:
+        header = gr.HTML(html_template=template("header.html"), js_on_load=_HEADER, apply_default_css=False)
         with gr.Tabs(elem_id="sd-tabs", overflow_behavior="wrap"):
-            _tabs(session, words)
+            _tabs(session, said)
         page.load(None, js=_LOAD, api_visibility="private")
+        said.follow(page.load, header.speak)
     page.queue(max_size=2 * _AT_ONCE)
     return page
 
 
-def _tabs(session: Session, words: Words) -> None:
+def _tabs(session: Session, said: Labels) -> None:
     """What is in a tab is made when it is first opened, and kept."""
-    with gr.Tab(words["tab_race"], id="race", elem_id="sd-tab-race"):
-        race(session, words, _AT_ONCE)
+    with said(gr.Tab(id="race", elem_id="sd-tab-race"), label="tab_race"):
+        race(session, said, _AT_ONCE)

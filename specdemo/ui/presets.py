@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Preset(NamedTuple):
-    """label on the chip, prompt, and whether it is a turn of a chat or a text to be continued."""
+    """Key of the label on the chip, prompt, and whether it is a turn of a chat or a text to be continued."""
 
     label: str
     prompt: str
@@ -12,11 +12,11 @@ class Preset(NamedTuple):
 
 
 PRESETS: tuple[Preset, ...] = (
-    Preset("Explain", "Explain why the sky is blue."),
-    Preset("Story", "Tell a short story about a lighthouse keeper who finds a letter in a bottle."),
-    Preset("Code", "Write a Python function that returns the first n prime numbers."),
-    Preset("List", "List ten things to pack for a week of hiking, one per line."),
-    Preset("Dialogue", "Write a dialogue between a teacher and a student about what a probability is."),
-    Preset("中文", "用三句话解释为什么天空是蓝色的。"),
-    Preset("Raw text", "Once upon a time, in a village at the edge of the sea, there lived", chat=False),
+    Preset("preset_explain", "Explain why the sky is blue."),
+    Preset("preset_story", "Tell a short story about a lighthouse keeper who finds a letter in a bottle."),
+    Preset("preset_code", "Write a Python function that returns the first n prime numbers."),
+    Preset("preset_list", "List ten things to pack for a week of hiking, one per line."),
+    Preset("preset_dialogue", "Write a dialogue between a teacher and a student about what a probability is."),
+    Preset("preset_chinese", "用三句话解释为什么天空是蓝色的。"),
+    Preset("preset_raw", "Once upon a time, in a village at the edge of the sea, there lived", chat=False),
 )

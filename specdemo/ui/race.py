@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from ..session import Session
 from .controls import controls
+from .labels import Labels
 from .stage import stage
-from .words import Words
 
 
-def race(session: Session, words: Words, at_once: int) -> None:
+def race(session: Session, said: Labels, at_once: int) -> None:
     """`at_once`: runs that may wait at once, shown or unshown; the session lets one of them work at a time."""
-    asked = controls(words, session.own_models, session.default.name)
-    shown = stage(session, words)
+    asked = controls(said, session.own_models, session.default.name)
+    shown = stage(session)
 
     def run(*values: object) -> Iterator[str]:
         yield from session.run(**dict(zip(asked.fields, values)))

@@ -7,7 +7,6 @@ from ..session import Session
 from ..view.deltas import CODES
 from ..view.plots import CONFIG
 from .files import template
-from .words import Words
 
 _LOAD = """
 import(new URL("specdemo/scripts/race/stage.js", document.baseURI).href)
@@ -15,7 +14,7 @@ import(new URL("specdemo/scripts/race/stage.js", document.baseURI).href)
 """
 
 
-def stage(session: Session, words: Words) -> gr.HTML:
+def stage(session: Session) -> gr.HTML:
     """A component whose value is the last delta; whatever the browser asks for goes straight to the session."""
 
     def resync(question: dict) -> dict | None:
@@ -35,17 +34,11 @@ def stage(session: Session, words: Words) -> gr.HTML:
 
     return gr.HTML(
         session.first_paint(),
-        html_template=template("stage.html", words),
+        html_template=template("stage.html"),
         js_on_load=_LOAD,
         apply_default_css=False,
         elem_id="sd-stage",
         server_functions=[resync, halt, inspect, trace, status],
-        words=dict(words),
-        outcomes=[{"name": o.value, **_swatch(o)} for o in CODES],
+        outcomes=[{"name": outcome.value, "glyph": PALETTE[outcome].glyph} for outcome in CODES],
         plotly=CONFIG,
     )
-
-
-def _swatch(outcome) -> dict[str, str]:
-    swatch = PALETTE[outcome]
-    return {"glyph": swatch.glyph, "label": swatch.label, "meaning": swatch.meaning}

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from ..records import Outcome, Round, RunStats, SamplingParams, TokenEvent
+from ..words import Saying, everywhere
 
 #: The order in which the page counts the outcomes.
 CODES: tuple[Outcome, ...] = tuple(Outcome)
@@ -64,7 +65,7 @@ def head(
     params: SamplingParams,
     k: int,
     pair: Mapping[str, object],
-    notes: Sequence[str],
+    notes: Sequence[Saying | str],
     *,
     chat: bool | None,
     recorded: bool,
@@ -75,7 +76,7 @@ def head(
         "k": k,
         **asdict(params),
         "pair": dict(pair),
-        "notes": list(notes),
+        "notes": [everywhere(note) for note in notes],
         "chat": chat,
         "recorded": recorded,
     }

@@ -2,12 +2,15 @@
 
 from ..palette import ThemeName
 from ..records import Outcome, Round, TokenEvent
+from ..words import ENGLISH, Words
 from .plots import coin_figure, position_figure, residual_figure
 from .position import SHOWN, folded
 from .sentences import sentences
 
 
-def inspection(round_: Round, place: int, theme: ThemeName, shown: int = SHOWN) -> dict[str, object]:
+def inspection(
+    round_: Round, place: int, theme: ThemeName, shown: int = SHOWN, words: Words = ENGLISH
+) -> dict[str, object]:
     """Figures and sentences of an event of a round, with at most `shown` candidates one by one.
 
     A rejected token and the one that took its place are two ends of one story: either shows the coin and the residual.
@@ -16,10 +19,10 @@ def inspection(round_: Round, place: int, theme: ThemeName, shown: int = SHOWN) 
     rejected, resampled = (_of(round_, outcome, shown) for outcome in (Outcome.REJECTED, Outcome.RESAMPLED))
     story = event.outcome in (Outcome.REJECTED, Outcome.RESAMPLED)
     return {
-        "position": position_figure(event, theme),
-        "coin": coin_figure(rejected if story and rejected else event, theme),
-        "residual": residual_figure(resampled, theme) if story and resampled else None,
-        "sentences": sentences(event),
+        "position": position_figure(event, theme, words),
+        "coin": coin_figure(rejected if story and rejected else event, theme, words),
+        "residual": residual_figure(resampled, theme, words) if story and resampled else None,
+        "sentences": sentences(event, words),
     }
 
 

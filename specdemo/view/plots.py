@@ -11,11 +11,11 @@ from typing import Any
 
 from ..palette import PALETTE, THEMES, Theme, ThemeName, Tone
 from ..records import Outcome, TokenEvent
+from ..words import ENGLISH, Words
 from .figure import CLEAR, HEAD, SANS, Figure, bars, layout, stripes
 from .numbers import comparable, show
 from .position import Row, residual, rows
 from .spelling import literal, name, shorten, visible
-from .words import ENGLISH, Words
 
 #: For `Plotly.react`: no button, no link and no upload to anyone, and no TeX in what a model wrote.
 CONFIG = {

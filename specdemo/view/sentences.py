@@ -1,9 +1,9 @@
 """The arithmetic of one token in words and numbers, to be done again with a calculator."""
 
 from ..records import Outcome, TokenEvent
+from ..words import ENGLISH, Words
 from .numbers import digits_for, rounded, show, sign
 from .position import left_over, residual, rows
-from .words import ENGLISH, Words
 
 Line = dict[str, str]
 

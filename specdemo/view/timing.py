@@ -5,10 +5,10 @@ from typing import Any
 
 from ..palette import THEMES, ThemeName
 from ..records import Outcome, Round, RunStats
+from ..words import ENGLISH, Words
 from .figure import CLEAR, HEAD, Figure, bars, layout, stripes
 from .numbers import show
 from .spelling import literal
-from .words import ENGLISH, Words
 
 
 def rounds_figure(
@@ -29,7 +29,7 @@ def rounds_figure(
         if part != "prefill"
     ]
     highest = max((1000 * round_.seconds for round_ in rounds), default=0.0) or 1.0
-    look = layout((words["rounds"],), theme, 220) | {
+    look = layout((words["time_of_rounds"],), theme, 220) | {
         "barmode": "stack",
         "margin": {"l": 8, "r": 8, "t": 72, "b": 32},
         "xaxis": {
@@ -57,7 +57,7 @@ def run_figure(stats: RunStats, theme: ThemeName = "light", words: Words = ENGLI
         pattern = stripes(THEMES[theme]) if part == "draft" else None
         start = sum(trace["x"][0] for trace in traces)
         traces.append(bars([seconds[part]], colour, label, base=[start], pattern=pattern))
-    look = layout((words["run"], words["seconds"].format(s=show(whole))), theme, 232) | {
+    look = layout((words["time_of_run"], words["seconds"].format(s=show(whole))), theme, 232) | {
         "margin": {"l": 16, "r": 16, "t": HEAD, "b": 118},
         "xaxis": {"range": [0, whole or 1.0], "visible": False},
         "yaxis": {"visible": False},
@@ -95,7 +95,7 @@ def _round_told(round_: Round, words: Words) -> list[str]:
     accepted = sum(event.outcome is Outcome.ACCEPTED for event in round_.events)
     times = ((words[part], getattr(round_, f"{part}_s")) for part in ("draft", "verify", "other"))
     return [
-        words["round"].format(
+        words["round_told"].format(
             number=round_.index + 1, accepted=accepted, drafted=round_.k, emitted=len(round_.emitted)
         ),
         *(f"{part} {show(1000 * seconds, 3)} ms" for part, seconds in times),

@@ -1,9 +1,10 @@
 // The inspector: what is known of the picked token at once; its figures and sentences as soon as the server has them.
 
 import { Figure } from "../shared/figure.js";
-import { fill, probability } from "../shared/format.js";
+import { probability } from "../shared/format.js";
 import { make } from "../shared/make.js";
 import { spell } from "../shared/text.js";
+import { language, onLanguage, say, tell } from "../shared/words.js";
 import { Inspections } from "./inspections.js";
 
 // p and q stand under the token's own name; a row of the residual holds one bar and one number, not two of each.
@@ -15,11 +16,10 @@ const MANY = 10;
 const HIGH = 900; // pixels
 
 export class Inspector {
-  constructor(root, log, { words, outcomes, plotlyConfig, ask, onLost }) {
+  constructor(root, log, { outcomes, plotlyConfig, ask, onLost }) {
     this.root = root;
     this.log = log;
-    this.words = words;
-    this.outcomes = Object.fromEntries(outcomes.map((o) => [o.name, o]));
+    this.glyphs = Object.fromEntries(outcomes.map((o) => [o.name, o.glyph]));
     this.inspections = new Inspections(ask);
     this.onLost = onLost;
     this.token = root.querySelector(".sd-token");
@@ -33,6 +33,7 @@ export class Inspector {
     this.address = null;
     this.frame = null;
     new MutationObserver(() => this.later()).observe(document.body, { attributeFilter: ["class"] });
+    onLanguage(() => this.later());
   }
 
   show(address) {
@@ -46,15 +47,17 @@ export class Inspector {
 
   /** What the page knows without asking. */
   head(event) {
-    const { words, log, address } = this;
-    const outcome = this.outcomes[event.outcome];
+    const { log, address } = this;
     const round = log.round(address.lane, address.round);
     const chip = make("span", `sd-big sd-${event.outcome}`);
     if (event.text) spell(chip, event.text, { flat: true });
-    else chip.textContent = words.no_text;
-    const verdict = make("span", `sd-verdict sd-ink-${event.outcome}`, `${outcome.glyph} ${outcome.label}`);
+    else tell(chip, "no_text");
+    const verdict = make("span", `sd-verdict sd-ink-${event.outcome}`);
+    tell(verdict, () => `${this.glyphs[event.outcome]} ${say(event.outcome)}`);
     const key = address.lane === "plain" ? "where_plain" : address.event < round.k ? "where_draft" : "where_last";
-    const where = fill(words[key], { round: address.round + 1, place: address.event + 1, k: round.k });
+    const where = make("p", "sd-where");
+    const meaning = () => say(`${event.outcome}_meaning`);
+    tell(where, key, { round: address.round + 1, place: address.event + 1, k: round.k, meaning });
     const numbers = make("p", "sd-values");
     for (const [name, value] of [["p", event.p], ["q", event.q], ["u", event.u], ["α", event.alpha]]) {
       if (value === null) continue;
@@ -62,7 +65,7 @@ export class Inspector {
       number.append(make("b", "", probability(value)));
       numbers.append(number);
     }
-    this.token.replaceChildren(chip, verdict, make("p", "sd-where", `${where}: ${outcome.meaning}.`), numbers);
+    this.token.replaceChildren(chip, verdict, where, numbers);
   }
 
   /** Draw in the next frame; of several requests before it only the last one counts. */
@@ -75,7 +78,7 @@ export class Inspector {
 
   question(address) {
     const theme = document.body.classList.contains("dark") ? "dark" : "light";
-    return { run: this.log.run, ...address, theme, shown: window.innerHeight > HIGH ? MANY : FEW };
+    return { run: this.log.run, ...address, theme, language: language(), shown: window.innerHeight > HIGH ? MANY : FEW };
   }
 
   async draw() {

@@ -3,17 +3,16 @@
 import { probability } from "../shared/format.js";
 import { onShown } from "../shared/shown.js";
 import { spell } from "../shared/text.js";
+import { say, tell } from "../shared/words.js";
 
 const NEAR_END = 32; // pixels
 
 export class Lane {
   /** `onPick({lane, round, event})` is called when the reader picks a token. */
-  constructor(section, name, words, outcomes, onPick) {
+  constructor(section, name, onPick) {
     this.name = name;
     this.pane = section.querySelector(".sd-pane");
     this.end = section.querySelector(".sd-end");
-    this.labels = Object.fromEntries(outcomes.map((o) => [o.name, o.label]));
-    this.words = words;
     this.stuck = true;
     this.top = 0; // where the pane was scrolled to last
     this.picked = null;
@@ -65,6 +64,11 @@ export class Lane {
     this.top = this.pane.scrollTop;
   }
 
+  /** Why the lane came to its end, once it has. */
+  ended(why) {
+    tell(this.end, () => (why ? say(`end_${why}`) : ""));
+  }
+
   /** What an unfinished last character came to. */
   finish(tail) {
     const last = [...this.pane.querySelectorAll(".sd-tok:not(.sd-lost)")].at(-1);
@@ -88,13 +92,9 @@ export class Lane {
     token.setAttribute("role", "option");
     token.setAttribute("aria-selected", "false");
     token.dataset.event = place;
-    token.title = this.title(event);
+    tell(token, () => title(event), {}, "title");
     spell(token, event.text, { flat: lost });
     return token;
-  }
-
-  title({ outcome, p, q }) {
-    return `${this.labels[outcome]} · p ${probability(p)}${q === null ? "" : ` · q ${probability(q)}`}`;
   }
 
   /** Tokens that can be walked to, in the order of time. */
@@ -168,4 +168,8 @@ export class Lane {
     if (above < 0) this.pane.scrollTop += above;
     else if (below > 0) this.pane.scrollTop += below;
   }
+}
+
+function title({ outcome, p, q }) {
+  return `${say(outcome)} · p ${probability(p)}${q === null ? "" : ` · q ${probability(q)}`}`;
 }

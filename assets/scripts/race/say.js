@@ -1,11 +1,11 @@
 // The line that says what is going on and with which settings, and beside it what runs.
 
-import { bytes, fill, parameters } from "../shared/format.js";
+import { bytes, parameters } from "../shared/format.js";
+import { say, tell } from "../shared/words.js";
 
 export class Say {
-  constructor(root, words) {
+  constructor(root) {
     this.root = root;
-    this.words = words;
     this.text = root.querySelector(".sd-phase-text");
     this.settings = root.querySelector(".sd-settings");
     this.pair = root.querySelector(".sd-pair");
@@ -16,9 +16,7 @@ export class Say {
   }
 
   phase(phase) {
-    const sentence = phase.name === "failed" ? phase.sentence : (this.words[`phase_${phase.name}`] ?? "");
-    const text = fill(sentence, phase);
-    if (this.text.textContent !== text) this.text.textContent = text;
+    tell(this.text, `phase_${phase.name}`, phase);
     this.root.dataset.phase = phase.name;
     this.progress(phase.name === "loading" ? phase.fraction : null);
   }
@@ -30,14 +28,7 @@ export class Say {
 
   /** With what the run on the page was asked for. */
   run(head) {
-    const { words } = this;
-    const parts = [`K ${head.k}`, `${words.short_temperature} ${head.temperature}`];
-    if (head.top_k > 0) parts.push(`top-k ${head.top_k}`);
-    if (head.top_p < 1) parts.push(`top-p ${head.top_p}`);
-    if (head.min_p > 0) parts.push(`min-p ${head.min_p}`);
-    if (head.seed !== null) parts.push(`${words.short_seed} ${head.seed}`);
-    if (head.chat === false) parts.push(words.short_raw);
-    this.settings.textContent = parts.join(" · ");
+    tell(this.settings, () => settings(head).join(" · "));
     this.settings.title = head.prompt;
   }
 
@@ -49,12 +40,12 @@ export class Say {
         about[role],
         `${parameters(about[`${role}_parameters`])}, ${about[`${role}_dtype`]}, ${bytes(about[`${role}_bytes`])}`,
       ].join(" (") + ")";
-    this.summary.textContent = `${one("target")} + ${one("draft")} · ${about.target_device}`;
+    tell(this.summary, () => `${one("target")} + ${one("draft")} · ${about.target_device}`);
     this.pair.classList.toggle("sd-has-notes", notes.length > 0);
     this.notes.replaceChildren(
       ...notes.map((note) => {
         const item = document.createElement("li");
-        item.textContent = note;
+        tell(item, note);
         return item;
       }),
     );
@@ -62,6 +53,16 @@ export class Say {
 
   /** A sentence in the place of the models, while they come. */
   coming(sentence) {
-    this.summary.textContent = sentence;
+    tell(this.summary, sentence);
   }
+}
+
+function settings(head) {
+  const parts = [`K ${head.k}`, `${say("short_temperature")} ${head.temperature}`];
+  if (head.top_k > 0) parts.push(`top-k ${head.top_k}`);
+  if (head.top_p < 1) parts.push(`top-p ${head.top_p}`);
+  if (head.min_p > 0) parts.push(`min-p ${head.min_p}`);
+  if (head.seed !== null) parts.push(`${say("short_seed")} ${head.seed}`);
+  if (head.chat === false) parts.push(say("short_raw"));
+  return parts;
 }

@@ -2,6 +2,7 @@
 
 import { plotly } from "../shared/plotly.js";
 import { reliable } from "../shared/server.js";
+import { speak } from "../shared/words.js";
 import { Inspector } from "./inspector.js";
 import { keyboard } from "./keyboard.js";
 import { Lane } from "./lane.js";
@@ -21,23 +22,22 @@ const MARGIN = 12; // pixels
 
 export class Stage {
   constructor({ element, props, server, watch }) {
-    const { words, outcomes } = props;
+    const { outcomes } = props;
     this.root = element.querySelector(".sd");
+    speak(this.root);
     this.server = reliable(server, METHODS);
-    this.words = words;
     this.log = new Log(outcomes);
-    this.say = new Say(this.root.querySelector(".sd-say"), words);
+    this.say = new Say(this.root.querySelector(".sd-say"));
     const pick = (address) => this.pick(address, true);
     this.lanes = Object.fromEntries(
       LANES.map((name) => {
         const section = this.root.querySelector(`.sd-lane[data-lane=${name}]`);
-        return [name, new Lane(section, name, words, outcomes, pick)];
+        return [name, new Lane(section, name, pick)];
       }),
     );
-    this.scoreboard = new Scoreboard(this.root.querySelector(".sd-scores"), words);
-    this.strip = new Strip(this.root.querySelector(".sd-rounds"), words, pick);
+    this.scoreboard = new Scoreboard(this.root.querySelector(".sd-scores"));
+    this.strip = new Strip(this.root.querySelector(".sd-rounds"), pick);
     this.inspector = new Inspector(this.root.querySelector(".sd-inspector"), this.log, {
-      words,
       outcomes,
       plotlyConfig: props.plotly,
       ask: this.server.inspect,
@@ -81,8 +81,7 @@ export class Stage {
     for (const [name, lane] of Object.entries(this.lanes)) {
       lane.add(news.rounds[name]);
       if (news.tails[name]) lane.finish(news.tails[name]);
-      const end = this.log.phase[name];
-      lane.end.textContent = end ? this.words[`end_${end}`] : "";
+      lane.ended(this.log.phase[name]);
     }
     this.strip.add(news.rounds.spec);
     if (delta.stats) this.scoreboard.show(delta.stats);

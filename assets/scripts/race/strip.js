@@ -1,11 +1,11 @@
 // The rounds as small columns: a cell a token, what became of each.
 
 import { onShown } from "../shared/shown.js";
+import { tell } from "../shared/words.js";
 
 export class Strip {
-  constructor(root, words, onPick) {
+  constructor(root, onPick) {
     this.box = root.querySelector(".sd-strip");
-    this.words = words;
     onShown(this.box, () => this.toEnd());
     this.box.addEventListener("click", (click) => {
       const cell = click.target.closest("i");
@@ -35,7 +35,7 @@ export class Strip {
     const column = document.createElement("span");
     column.className = "sd-column";
     column.dataset.round = round.index;
-    column.title = `${this.words.round.replace("{round}", round.index + 1)}`;
+    tell(column, "round", { round: round.index + 1 }, "title");
     round.events.forEach((event, place) => {
       const cell = document.createElement("i");
       cell.className = `sd-cell sd-${event.outcome}`;
