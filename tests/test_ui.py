@@ -46,6 +46,19 @@ def test_importing_the_page_loads_neither_models_nor_transformers():
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=300).returncode == 0
 
 
+def test_every_import_of_a_script_leads_to_a_script():
+    """The dictionary is made by the server; it lies beside the scripts' folder."""
+    lost = [
+        (path.name, name)
+        for path in SCRIPTS.rglob("*.js")
+        for name in re.findall(r'from "(.+?)"', path.read_text("utf-8"))
+        if not (target := path.parent / name).is_file() and target.resolve() != SCRIPTS.parent / "dictionary.js"
+    ]
+    loaded = "".join(path.read_text("utf-8") for path in (ROOT / "specdemo" / "ui").glob("*.py"))
+    lost += [name for name in re.findall(r'"specdemo/(scripts/.+?)"', loaded) if not (ASSETS / name).is_file()]
+    assert lost == []
+
+
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_templates_are_filled_in_as_text(name):
     words = {**ENGLISH, "lead": "<img src=x>", "half": '"&'}

@@ -11,7 +11,7 @@ from ..words import Saying, everywhere
 Component = TypeVar("Component", bound=Block)
 
 _UPDATES = """async () => {{
-  const {{ updates }} = await import(new URL("specdemo/scripts/labels.js", document.baseURI).href);
+  const {{ updates }} = await import(new URL("specdemo/scripts/shared/labels.js", document.baseURI).href);
   return updates({texts});
 }}"""
 
