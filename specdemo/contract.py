@@ -12,6 +12,8 @@ and, if it can do better than the default,
 
     context: int | None              the most tokens it can hold; without it there is no limit
     prefill(ids)                     as `feed`, but without the logits, which cost much on a long prompt
+    support, feed_narrow(ids)        ids (h,) in rising order outside of which every logit is −∞; as `feed`, but only
+                                     their logits (n, h)
 """
 
 from collections.abc import Sequence

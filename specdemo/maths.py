@@ -77,6 +77,8 @@ def draw(probs: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
 def same_width(p: torch.Tensor, q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Vocabularies padded to different widths: what a model lacks has probability 0 there."""
     width = max(p.shape[-1], q.shape[-1])
+    if p.shape[-1] == q.shape[-1]:
+        return p, q  # a padding by nothing would copy them
     return pad(p, (0, width - p.shape[-1])), pad(q, (0, width - q.shape[-1]))
 
 

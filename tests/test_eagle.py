@@ -5,6 +5,7 @@ import torch
 from tiny import byte_tokenizer
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
+from specdemo.contract import Coins
 from specdemo.drafters import ModelDrafter
 from specdemo.engine import speculate
 from specdemo.models import LoadError, PairSpec, load_pair
@@ -144,6 +145,43 @@ def test_each_q_of_a_run_is_what_a_fresh_draft_says(target, eagle, k):
         kept += sum(event.outcome == "accepted" for event in round_.events)
         text += [event.token_id for event in round_.emitted]
     assert kept >= 5  # else nothing was read again
+
+
+class Wide:
+    """The same model without its short cut."""
+
+    def __init__(self, model):
+        self._model = model
+        self.feed, self.rewind, self.vocab_size = model.feed, model.rewind, model.vocab_size
+        self.device, self.context = model.device, model.context
+
+    @property
+    def length(self):
+        return self._model.length
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        {"temperature": 1.5},
+        {"temperature": 0.0},
+        {"top_k": 7},
+        {"top_k": 60},  # more than it can propose
+        {"top_p": 0.7, "temperature": 2.0},
+        {"min_p": 0.2},
+    ],
+    ids=str,
+)
+def test_rows_over_the_support_are_the_rows_over_the_vocabulary(target, eagle, law):
+    runs = []
+    for dress in (lambda model: model, Wide):
+        base = target.open(eagle.tap_after)
+        base.feed(IDS[:-1])
+        drafter = ModelDrafter(dress(eagle.open(base)))
+        runs.append(drafter.propose(IDS.tolist(), 4, SamplingParams(**law), Coins(3, base.device)))
+    (ids, q), (wide_ids, wide_q) = runs
+    assert ids.tolist() == wide_ids.tolist()
+    torch.testing.assert_close(q, wide_q, atol=1e-6, rtol=1e-5)
 
 
 def test_a_draft_of_another_target_is_refused(eagle, trained, tmp_path):

@@ -17,6 +17,8 @@ from transformers import (
 
 from specdemo.models.agreement import agree, answers
 from specdemo.models.llama import Llama, why_not
+from specdemo.models.norm import norm_by, norm_over
+from specdemo.models.rope import Rope
 
 SIZE = {
     "vocab_size": 97,
@@ -104,7 +106,7 @@ def test_agreement_sees_a_wrong_forward():
     torch.manual_seed(0)
     module = LlamaForCausalLM(LlamaConfig(**SIZE, initializer_range=0.5)).eval()
     right, wrong = Llama(module), Llama(module)
-    wrong.rope = (wrong.rope[0] * 0.5, wrong.rope[1])
+    wrong.rope = Rope(wrong.rope.frequencies * 0.5, 1.0, torch.float32)
     expected = answers(right.open())
     assert agree(answers(Llama(module).open()), expected, torch.float32)
     assert not agree(answers(wrong.open()), expected, torch.float32)
@@ -126,3 +128,28 @@ def test_what_it_cannot_run_is_said(config, reason):
 def test_the_family_is_run():
     for _, config in FAMILY.values():
         assert why_not(config) is None
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("rows", [1, 5])
+def test_the_norm_is_the_library_s(rows, dtype):
+    x = (torch.randn(rows, 576, generator=torch.Generator().manual_seed(0)) * 30).to(dtype)
+    x[0, 3] = 3000  # as a stream's few massive entries are
+    weight = torch.rand(576, generator=torch.Generator().manual_seed(1)).to(dtype)
+    exact = torch.nn.functional.rms_norm(x.double(), (576,), weight.double(), 1e-5)
+    torch.testing.assert_close(norm_by(weight, 1e-5)(x).double(), exact, atol=1e-7, rtol=4 * torch.finfo(dtype).eps)
+    bare = torch.nn.functional.rms_norm(x.double(), (576,), None, 1e-5)
+    ours = norm_over(576, None, 1e-5, x.device)(x)
+    torch.testing.assert_close(ours.double(), bare, atol=1e-7, rtol=4 * torch.finfo(dtype).eps)
+
+
+def test_the_turns_of_a_longer_table_are_the_same():
+    rope = Rope(torch.tensor([1.0, 0.01]), 1.0, torch.float32)
+    short = rope.at(1000, 1004)
+    assert rope.at(5000, 5003)[0].shape == (3, 1, 4)
+    for before, after in zip(short, rope.at(1000, 1004)):
+        assert torch.equal(before, after)
+    cos, sin = rope.at(5001, 5002)
+    angle = 5001 * torch.tensor([1.0, 0.01])
+    torch.testing.assert_close(cos[0, 0], angle.cos().repeat(2))
+    torch.testing.assert_close(sin[0, 0], torch.cat([-angle.sin(), angle.sin()]))

@@ -50,6 +50,10 @@ class Timed:
         with self._clock():
             return self._model.feed(ids)
 
+    def feed_narrow(self, ids: torch.Tensor) -> torch.Tensor:
+        with self._clock():
+            return self._model.feed_narrow(ids)
+
     def prefill(self, ids: torch.Tensor) -> None:
         with self._clock():
             prefill(self._model, ids)

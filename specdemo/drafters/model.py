@@ -22,6 +22,9 @@ class ModelDrafter:
         self.model = model
         self._read: list[int] = []  # ids in the model's cache,
         self._drafts = torch.empty(0, dtype=torch.int64)  # and the drafts that follow them there, still on the device
+        # A model that can propose few tokens has its rows worked out over those alone: with ten times fewer numbers.
+        self._support: torch.Tensor | None = getattr(model, "support", None)
+        self._feed = model.feed if self._support is None else model.feed_narrow
 
     def prefill(self, committed: Sequence[int]) -> None:
         if room(self.model, len(committed)) > 0:
@@ -35,18 +38,25 @@ class ModelDrafter:
         # 1. Take back what was rejected and read what is new: few tokens, so all in one pass, after the first round.
         unread = self._unread(committed)
         prefill(self.model, unread[:-_ONE_PASS])
-        logits = self.model.feed(unread[-_ONE_PASS:])[-1:]
+        logits = self._feed(unread[-_ONE_PASS:])[-1:]
         self._read = list(committed)
         # 2. Draw each token from its row; feed it for the next row, but not the K-th: nobody needs the row after it.
         ids, rows = [], []
         for i, u in enumerate(coins.throw(k).to(self.model.device).split(1), start=1):
             rows.append(to_probs(logits, params))
-            ids.append(draw(rows[-1], u))
+            place = draw(rows[-1], u)
+            ids.append(place if self._support is None else self._support[place])
             if i < k:
-                logits = self.model.feed(ids[-1])
+                logits = self._feed(ids[-1])
         drafts = torch.cat(ids)
         self._drafts = drafts[:-1]
-        return Proposal(drafts, torch.cat(rows))
+        return Proposal(drafts, self._widened(torch.cat(rows)))
+
+    def _widened(self, q: torch.Tensor) -> torch.Tensor:
+        """Rows over the support (K, h) -> over the vocabulary (K, V), 0 elsewhere."""
+        if self._support is None:
+            return q
+        return q.new_zeros(len(q), self.model.vocab_size).index_copy_(1, self._support, q)
 
     def _unread(self, committed: Sequence[int]) -> torch.Tensor:
         """Rewind to what `committed` shares with the cache; the ids after it -> (n,).

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import load_file
-from torch.nn.functional import embedding, rms_norm
+from torch.nn.functional import embedding
 
 from .layer import Layer, place
 from .linear import Linear, pack
 from .llama import Llama, LlamaRun
+from .norm import Norm, norm_by, norm_over
+from .rope import Rope
 from .rows import Rows
 
 #: What config.json calls such a draft.
@@ -29,6 +31,7 @@ class Eagle:
 
     tap_after            the target's layers whose output it reads
     tap_mean, tap_scale  (taps, D) to standardise them
+    unit                 the norm without a weight, for taps, embeddings and features
     kept                 (head,) int64: the ids that it can propose, in the head's order
     """
 
@@ -39,11 +42,11 @@ class Eagle:
     fuse: Linear
     join: Linear
     layers: tuple[Layer, ...]
-    norm: torch.Tensor
+    unit: Norm
+    norm: Norm
     head: Linear
     kept: torch.Tensor
-    frequencies: torch.Tensor
-    eps: float
+    rope: Rope
     parameters: int
 
     def open(self, target: LlamaRun) -> "EagleRun":
@@ -64,7 +67,7 @@ def load_eagle(folder: Path, target: Llama) -> Eagle:
     w = load_file(folder / "model.safetensors")
     parameters = sum(tensor.numel() for tensor in w.values())
     w = {name: t.to(target.device) if name == "kept" else t.to(target.device, target.dtype) for name, t in w.items()}
-    head_width = shape["hidden"] // shape["heads"]
+    head_width, eps = shape["hidden"] // shape["heads"], config["rms_norm_eps"]
     steps = torch.arange(0, head_width, 2, device=target.device).float() / head_width
     return Eagle(
         target=target,
@@ -73,27 +76,26 @@ def load_eagle(folder: Path, target: Llama) -> Eagle:
         tap_scale=w["tap_scale"],
         fuse=pack(w["fuse.weight"]),
         join=pack(w["join.weight"]),
-        layers=tuple(_layer(w, f"blocks.{i}", shape, config["rms_norm_eps"]) for i in range(shape["layers"])),
-        norm=w["norm"],
+        layers=tuple(_layer(w, f"blocks.{i}", shape, eps) for i in range(shape["layers"])),
+        unit=norm_over(width, None, eps, target.device),
+        norm=norm_by(w["norm"], eps),
         head=pack(w["head.weight"]),
         kept=w["kept"].long(),
-        frequencies=config["rope_theta"] ** -steps,
-        eps=config["rms_norm_eps"],
+        rope=Rope(config["rope_theta"] ** -steps, 1.0, target.dtype),
         parameters=parameters,
     )
 
 
 def _layer(w: dict[str, torch.Tensor], name: str, shape: dict[str, int], eps: float) -> Layer:
     return Layer(
-        norm=w[f"{name}.norm_in"],
+        norm=norm_by(w[f"{name}.norm_in"], eps),
         qkv=pack(w[f"{name}.qkv.weight"]),
         out=pack(w[f"{name}.out.weight"]),
-        mlp_norm=w[f"{name}.norm_mlp"],
+        mlp_norm=norm_by(w[f"{name}.norm_mlp"], eps),
         gate_up=pack(w[f"{name}.gate_up.weight"]),
         down=pack(w[f"{name}.down.weight"]),
         heads=shape["heads"],
         kv_heads=shape["kv_heads"],
-        eps=eps,
     )
 
 
@@ -108,9 +110,10 @@ class EagleRun:
         w, base = weights, weights.target
         self._w, self._target = w, target
         self.vocab_size, self.device, self.context = target.vocab_size, target.device, target.context
+        self.support = w.kept
         layer = w.layers[0]
         lead = (len(w.layers), 2, layer.kv_heads)
-        self._kv = Rows(lead, 2 * len(w.frequencies), base.dtype, base.device)
+        self._kv = Rows(lead, 2 * len(w.rope.frequencies), base.dtype, base.device)
         self._streams = Rows((), base.embedding.shape[1], base.dtype, base.device)
         self._read, self._true = 0, 0  # slots read, and how many of the first of them with true features
 
@@ -125,9 +128,13 @@ class EagleRun:
     @torch.inference_mode()
     def feed(self, ids: torch.Tensor) -> torch.Tensor:
         """ids (n,) -> logits (n, V); −∞ where it never proposes"""
-        w = self._w
-        logits = w.head(rms_norm(self._run(ids), w.norm.shape, w.norm, w.eps))
-        return logits.new_full((len(ids), self.vocab_size), -torch.inf).index_copy_(1, w.kept, logits)
+        logits = self.feed_narrow(ids)
+        return logits.new_full((len(ids), self.vocab_size), -torch.inf).index_copy_(1, self.support, logits)
+
+    @torch.inference_mode()
+    def feed_narrow(self, ids: torch.Tensor) -> torch.Tensor:
+        """ids (n,) -> logits (n, head), in the order of `support`"""
+        return self._w.head(self._w.norm(self._run(ids)))
 
     @torch.inference_mode()
     def prefill(self, ids: torch.Tensor) -> None:
@@ -151,7 +158,7 @@ class EagleRun:
         taps = self._target.taps(max(0, start - 1), stop - 1).transpose(0, 1)  # (tokens, taps, D)
         features = taps.new_zeros(stop - start, taps.shape[-1])  # before the first token there is nothing
         if len(taps):
-            standard = (rms_norm(taps, taps.shape[-1:], eps=w.eps) - w.tap_mean) * w.tap_scale
+            standard = (w.unit(taps) - w.tap_mean) * w.tap_scale
             features[-len(taps) :] = w.fuse(standard.flatten(1))
         return features
 
@@ -159,9 +166,8 @@ class EagleRun:
         """Read ids (n,) into slots start … with the features before them: (n, D) -> (n, D)"""
         w, stop = self._w, start + len(ids)
         layer = w.layers[0]
-        x = embedding(ids, w.target.embedding)
-        x = w.join(torch.cat([rms_norm(y, y.shape[-1:], eps=w.eps) for y in (x, features)], dim=1))
-        here = place(start, stop, w.frequencies, 1.0, layer.heads // layer.kv_heads, w.target.dtype)
+        x = w.join(w.unit(torch.stack([embedding(ids, w.target.embedding), features], dim=1)).flatten(1))
+        here = place(start, stop, w.rope, layer.heads // layer.kv_heads, w.target.dtype)
         kv = self._kv.room(stop)
         for layer, new_kv, seen_kv in zip(w.layers, kv[..., start:stop, :].unbind(), kv[..., :stop, :].unbind()):
             x = layer.run(x, new_kv, seen_kv, here)

@@ -9,10 +9,12 @@ slower when it is left to repeat the keys itself).
 from collections.abc import Iterator
 
 import torch
-from torch.nn.functional import embedding, rms_norm
+from torch.nn.functional import embedding
 
 from .layer import Layer, place
 from .linear import pack_modules
+from .norm import norm_by
+from .rope import Rope
 from .rows import Rows
 
 _FAMILY = ("llama", "mistral", "qwen2", "qwen3")
@@ -45,29 +47,28 @@ class Llama:
         self.heads = config.num_attention_heads
         self.kv_heads = config.num_key_value_heads
         self.head_width = body.layers[0].self_attn.head_dim
-        self.rope = body.rotary_emb.inv_freq.float(), body.rotary_emb.attention_scaling
         self.embedding = body.embed_tokens.weight.detach()
-        self.norm = body.norm.weight.detach()
+        self.device, self.dtype = self.embedding.device, self.embedding.dtype
+        self.rope = Rope(body.rotary_emb.inv_freq, body.rotary_emb.attention_scaling, self.dtype)
+        self.norm = norm_by(body.norm.weight, self.eps)
         self.layers = [self._pack(layer) for layer in (_taken_from(body.layers) if consume else body.layers)]
         self.head = pack_modules(module.lm_head)
         self.vocab_size = module.lm_head.out_features
-        self.device, self.dtype = self.embedding.device, self.embedding.dtype
 
     def _pack(self, layer: torch.nn.Module) -> Layer:
         attention, mlp = layer.self_attn, layer.mlp
         q_norm, k_norm = (getattr(attention, name, None) for name in ("q_norm", "k_norm"))
         return Layer(
-            norm=layer.input_layernorm.weight.detach(),
+            norm=norm_by(layer.input_layernorm.weight, self.eps),
             qkv=pack_modules(attention.q_proj, attention.k_proj, attention.v_proj),
             out=pack_modules(attention.o_proj),
-            mlp_norm=layer.post_attention_layernorm.weight.detach(),
+            mlp_norm=norm_by(layer.post_attention_layernorm.weight, self.eps),
             gate_up=pack_modules(mlp.gate_proj, mlp.up_proj),
             down=pack_modules(mlp.down_proj),
             heads=self.heads,
             kv_heads=self.kv_heads,
-            eps=self.eps,
-            q_norm=None if q_norm is None else q_norm.weight.detach(),
-            k_norm=None if k_norm is None else k_norm.weight.detach(),
+            q_norm=None if q_norm is None else norm_by(q_norm.weight, self.eps),
+            k_norm=None if k_norm is None else norm_by(k_norm.weight, self.eps),
         )
 
     def open(self, tap_after: tuple[int, ...] = ()) -> "LlamaRun":
@@ -98,7 +99,7 @@ class LlamaRun:
     @torch.inference_mode()
     def feed(self, ids: torch.Tensor) -> torch.Tensor:
         """ids (n,) -> logits (n, V)"""
-        return self._w.head(rms_norm(self._read(ids), self._w.norm.shape, self._w.norm, self._w.eps))
+        return self._w.head(self._w.norm(self._read(ids)))
 
     @torch.inference_mode()
     def prefill(self, ids: torch.Tensor) -> None:
@@ -113,7 +114,7 @@ class LlamaRun:
         """ids (n,) -> the residual stream after the last layer (n, D)"""
         w, start, stop = self._w, self.length, self.length + len(ids)
         x = embedding(ids, w.embedding)
-        here = place(start, stop, *w.rope, w.heads // w.kv_heads, w.dtype)
+        here = place(start, stop, w.rope, w.heads // w.kv_heads, w.dtype)
         kv, taps = self._kv.room(stop), self._taps.room(stop)
         # Views of all layers are cut at once: at 30 layers the small steps of Python are what a pass can save.
         views = zip(w.layers, kv[..., start:stop, :].unbind(), kv[..., :stop, :].unbind())
