@@ -16,6 +16,7 @@ from transformers import (
 )
 
 from specdemo.models.agreement import agree, answers
+from specdemo.models.linear import GROUP, four_bits, pack_modules, pack_modules_in_four_bits
 from specdemo.models.llama import Llama, why_not
 from specdemo.models.norm import norm_by, norm_over
 from specdemo.models.rope import Rope
@@ -153,3 +154,51 @@ def test_the_turns_of_a_longer_table_are_the_same():
     angle = 5001 * torch.tensor([1.0, 0.01])
     torch.testing.assert_close(cos[0, 0], angle.cos().repeat(2))
     torch.testing.assert_close(sin[0, 0], torch.cat([-angle.sin(), angle.sin()]))
+
+
+# 4 bits a weight
+
+
+def coarse(weight):
+    """What the 4-bit kernel makes of a weight: its groups' steps, with their sizes in bfloat16."""
+    steps, size, middle = four_bits(weight)
+    size, middle = size.bfloat16().float()[..., None], middle.bfloat16().float()[..., None]
+    return ((steps.unflatten(1, (-1, GROUP)) - 8) * size + middle).flatten(1)
+
+
+def test_four_bits_are_sixteen_steps_from_the_least_to_the_greatest():
+    weight = torch.randn(48, 96, generator=torch.Generator().manual_seed(0))
+    weight[3, :GROUP] = 0.25  # a group without any difference
+    steps, size, middle = four_bits(weight)
+    assert steps.min() == 0 and steps.max() == 15 and size.shape == middle.shape == (48, 3)
+    back = (steps.unflatten(1, (-1, GROUP)) - 8) * size[..., None] + middle[..., None]
+    assert ((back - weight.unflatten(1, (-1, GROUP))).abs() <= size[..., None] / 2 + 1e-6).all()
+    again = four_bits(back.flatten(1))
+    assert torch.equal(again[0][4:], steps[4:]), "what lies on its steps stays there"
+
+
+@pytest.mark.parametrize("bias", [False, True], ids=["plain", "biases"])
+def test_four_bits_run_as_their_weights_say(bias):
+    """Against the library in float32 with the very weights that the kernel sees."""
+    torch.manual_seed(0)
+    sizes = SIZE | {"hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 4}
+    module = LlamaForCausalLM(LlamaConfig(**sizes, initializer_range=0.1, attention_bias=bias, mlp_bias=bias)).eval()
+    exact, ids = copy.deepcopy(module), torch.randint(97, (20,))
+    for layer in exact.model.layers.modules():
+        if isinstance(layer, torch.nn.Linear):
+            layer.weight.data = coarse(layer.weight.data)
+    run = Llama(module, four_bit=True).open()
+    rows = [run.feed(ids[:9])]
+    run.feed(ids[:3])
+    run.rewind(9)
+    rows += [run.feed(part) for part in ids[9:].split([1, 6, 4])]
+    expected, scale = reference(exact, ids), reference(module, ids).std()
+    assert (torch.cat(rows).float() - expected).abs().max() < 0.05 * scale
+    assert (reference(module, ids) - expected).abs().max() > 0.1 * scale, "the bound tells rounded weights from others"
+
+
+def test_a_shape_that_the_kernel_does_not_take_stays_whole():
+    layer = torch.nn.Linear(48, 24)
+    x = torch.randn(3, 48).bfloat16()
+    whole = pack_modules(layer, dtype=torch.bfloat16)(x)
+    assert torch.equal(pack_modules_in_four_bits(layer, dtype=torch.bfloat16)(x), whole)

@@ -368,6 +368,19 @@ def test_the_numbers_asked_for_are_the_numbers_used(folders):
     assert any("bfloat16" in note for note in pair.notes)
 
 
+def test_four_bits_are_for_our_own_forward_on_a_cpu(folders, tmp_path):
+    pair = load_pair(PairSpec("mine", "Mine", *map(str, folders)), device="cpu", dtype="int4")
+    assert pair.target.four_bit and pair.target.dtype is torch.bfloat16
+    assert pair.describe()["target_dtype"] == pair.describe()["draft_dtype"] == "int4"
+    assert pair.target.bytes < 2 * pair.target.parameters
+    assert any("4 bits a weight" in note for note in pair.notes)
+    gpt2 = save(tmp_path, GPT2Config(vocab_size=300, n_embd=32, n_layer=1, n_head=4), tokenizer=byte_tokenizer())
+    with pytest.raises(LoadError, match="cannot run in int4, which needs our own forward: gpt2 is not of the Llama"):
+        load_pair(PairSpec("mine", "Mine", str(gpt2), str(gpt2)), device="cpu", dtype="int4")
+    with pytest.raises(LoadError, match="'int4' runs on a CPU only, and the device is cuda"):
+        choose_dtype("int4", torch.device("cuda"))
+
+
 # The hub
 
 

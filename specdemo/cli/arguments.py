@@ -134,7 +134,7 @@ def _add_models(command: argparse.ArgumentParser) -> None:
     group.add_argument("--target", metavar="MODEL", help="hub id or folder of the target; needs --draft")
     group.add_argument("--draft", metavar="MODEL", help="hub id or folder of the draft; needs --target")
     group.add_argument("--device", default="auto", metavar="NAME", help="cpu, cuda, cuda:1, mps, … (default: auto)")
-    dtypes = ("auto", "float32", "bfloat16", "float16")
+    dtypes = ("auto", "float32", "bfloat16", "float16", "int4")
     group.add_argument(
         "--dtype", default="auto", choices=dtypes, metavar="NAME", help=f"{', '.join(dtypes)} (default: auto)"
     )

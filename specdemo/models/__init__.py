@@ -18,7 +18,7 @@ def load_pair(
     """Load the pair that `spec` names.
 
     device    "auto" (cuda, else mps, else cpu) or a name that torch knows
-    dtype     "auto", "float32", "bfloat16" or "float16"
+    dtype     "auto", "float32", "bfloat16", "float16" or "int4" (on a CPU, for what our own forward runs)
     progress  is told a fraction from 0 to 1 and a sentence, as the work goes on
 
     Raises LoadError with one clear sentence.

@@ -11,6 +11,7 @@ from .agreement import agree, answers
 from .cached import CachedModel, declared_ends, weights_of
 from .eagle import load_eagle
 from .errors import LoadError
+from .linear import GROUP
 from .llama import Llama, why_not
 from .pair import Weights
 from .progress import Progress
@@ -31,19 +32,29 @@ class Checkpoint:
     own: Llama | None = None
 
 
-def load_checkpoint(source: Source, dtype: torch.dtype, device: torch.device, progress: Progress) -> Checkpoint:
-    """Read, place, choose a forward, check that it can be rolled back. Raises LoadError and the libraries' errors."""
+def load_checkpoint(
+    source: Source, dtype: torch.dtype, device: torch.device, progress: Progress, four_bit: bool = False
+) -> Checkpoint:
+    """Read, place, choose a forward, check that it can be rolled back. Raises LoadError and the libraries' errors.
+
+    With `four_bit` the layers get 4 bits a weight, and `dtype` is that of all else.
+    """
     folder = source.weights(lambda share, sentence: progress(0.8 * share, sentence))
     progress(0.8, f"Reading {source.title} …")
-    module = _read(source, folder, dtype, device)
+    module = _read(source, folder, torch.float32 if four_bit else dtype, device)
     progress(0.9, f"Checking {source.title} …")
     weights, ends = weights_of(module, source.title, source.name, partial(CachedModel, module)), declared_ends(module)
     reason = why_not(module.config)
-    own = None if reason else _own_forward(module, dtype)
+    if four_bit:
+        _refuse_four_bits(source, reason)
+        weights = replace(weights, dtype=dtype, four_bit=True, bytes=_bytes_in_four_bits(module, dtype))
+    own = None if reason else _own_forward(module, dtype, four_bit)
     if own:
         weights = replace(weights, open=own.open)
     elif reason is None:
         reason = "our own one says something else here"
+        if four_bit:
+            _refuse_four_bits(source, reason)
         module = _read(source, folder, dtype, device)  # our own took the first one apart
         weights = replace(weights, open=partial(CachedModel, module))
     check_model(weights.open, dtype, source.title)
@@ -69,6 +80,7 @@ def load_reader(source: Source, target: Checkpoint, progress: Progress) -> tuple
         bytes=eagle.parameters * target.weights.dtype.itemsize,
         open=eagle.open,
         reads_target=True,
+        four_bit=False,
     )
     seeing = replace(target, weights=replace(target.weights, open=open_target))
     return seeing, Checkpoint(weights, frozenset(), "our own forward and reads the target's hidden states")
@@ -85,13 +97,25 @@ def _read(source: Source, folder: Path, dtype: torch.dtype, device: torch.device
     return module.eval().to(device)
 
 
-def _own_forward(module: PreTrainedModel, dtype: torch.dtype) -> Llama | None:
+def _own_forward(module: PreTrainedModel, dtype: torch.dtype, four_bit: bool) -> Llama | None:
     """Our own forward of the module, which is taken apart; None if the two do not say the same."""
     expected = answers(CachedModel(module))
     try:
-        own = Llama(module, consume=True)
-        return own if agree(answers(own.open()), expected, dtype) else None
+        own = Llama(module, consume=True, four_bit=four_bit)
+        return own if agree(answers(own.open()), expected, dtype, four_bit) else None
     except RuntimeError as error:  # a processor for which the packed products of this dtype are not written
         if is_out_of_memory(error):
             raise
         return None
+
+
+def _refuse_four_bits(source: Source, reason: str | None) -> None:
+    if reason:
+        raise LoadError(f"{source.title} cannot run in int4, which needs our own forward: {reason}; choose bfloat16.")
+
+
+def _bytes_in_four_bits(module: PreTrainedModel, dtype: torch.dtype) -> int:
+    """Memory of the weights when those of the layers' products have 4 bits and a share of their group's two scales."""
+    everything = sum(p.numel() for p in module.parameters())
+    products = sum(p.numel() for p in module.model.layers.parameters() if p.dim() == 2)
+    return round((everything - products) * dtype.itemsize + products * (1 / 2 + 2 * dtype.itemsize / GROUP))

@@ -4,7 +4,16 @@ import torch
 
 from .errors import LoadError
 
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+#: Weights of 4 bits; activations and caches are bfloat16 then.
+FOUR_BIT = "int4"
+
+#: The numbers that can be asked for, and the dtype in which sums are done.
+DTYPES = {
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+    FOUR_BIT: torch.bfloat16,
+}
 
 
 def choose_device(name: str) -> torch.device:
@@ -22,8 +31,15 @@ def choose_device(name: str) -> torch.device:
 def choose_dtype(name: str, device: torch.device) -> tuple[torch.dtype, str]:
     """`name`, or for "auto" the fastest that loses nothing that matters; and a sentence that says why.
 
-    Raises LoadError for a name that is not known.
+    Raises LoadError for a name that is not known, or not possible on the device.
     """
+    if name == FOUR_BIT:
+        if device.type != "cpu":
+            raise LoadError(f"The dtype {name!r} runs on a CPU only, and the device is {device}; choose another dtype.")
+        return DTYPES[name], (
+            "int4, as asked: 4 bits a weight, a quarter of bfloat16's memory traffic. The embedded target's file has"
+            " these very steps, their sizes rounded to bfloat16; any other target is rounded to 16 steps a weight."
+        )
     if name in DTYPES:
         return DTYPES[name], f"{name}, as asked."
     if name != "auto":

@@ -7,13 +7,14 @@ slower when it is left to repeat the keys itself).
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 import torch
 from torch.nn.functional import embedding
 
 from .layer import Layer, place
-from .linear import pack_modules
-from .norm import norm_by
+from .linear import pack_modules, pack_modules_in_four_bits
+from .norm import Norm, norm_by
 from .rope import Rope
 from .rows import Rows
 
@@ -36,40 +37,46 @@ def why_not(config: object) -> str | None:
 class Llama:
     """Packed weights, shared by all runs and never written to again."""
 
-    def __init__(self, module: torch.nn.Module, consume: bool = False) -> None:
+    def __init__(self, module: torch.nn.Module, consume: bool = False, four_bit: bool = False) -> None:
         """Pack a transformers `…ForCausalLM`, which is not needed afterwards.
 
-        With `consume` it is taken apart on the way, so that the weights are never in memory twice.
+        With `consume` it is taken apart on the way, so that the weights are never in memory twice. With `four_bit`,
+        which wants a module in float32 on a CPU, its layers have 4 bits a weight and all else is bfloat16.
         """
         config, body = module.config, module.model
+        self.dtype = torch.bfloat16 if four_bit else module.dtype
+        self._pack_modules = partial(pack_modules_in_four_bits if four_bit else pack_modules, dtype=self.dtype)
         self.context: int | None = config.max_position_embeddings
         self.eps = config.rms_norm_eps
         self.heads = config.num_attention_heads
         self.kv_heads = config.num_key_value_heads
         self.head_width = body.layers[0].self_attn.head_dim
-        self.embedding = body.embed_tokens.weight.detach()
-        self.device, self.dtype = self.embedding.device, self.embedding.dtype
+        self.embedding = body.embed_tokens.weight.detach().to(self.dtype)
+        self.device = self.embedding.device
         self.rope = Rope(body.rotary_emb.inv_freq, body.rotary_emb.attention_scaling, self.dtype)
-        self.norm = norm_by(body.norm.weight, self.eps)
+        self.norm = self._norm(body.norm)
         self.layers = [self._pack(layer) for layer in (_taken_from(body.layers) if consume else body.layers)]
-        self.head = pack_modules(module.lm_head)
+        self.head = pack_modules(module.lm_head, dtype=self.dtype)
         self.vocab_size = module.lm_head.out_features
 
     def _pack(self, layer: torch.nn.Module) -> Layer:
         attention, mlp = layer.self_attn, layer.mlp
         q_norm, k_norm = (getattr(attention, name, None) for name in ("q_norm", "k_norm"))
         return Layer(
-            norm=norm_by(layer.input_layernorm.weight, self.eps),
-            qkv=pack_modules(attention.q_proj, attention.k_proj, attention.v_proj),
-            out=pack_modules(attention.o_proj),
-            mlp_norm=norm_by(layer.post_attention_layernorm.weight, self.eps),
-            gate_up=pack_modules(mlp.gate_proj, mlp.up_proj),
-            down=pack_modules(mlp.down_proj),
+            norm=self._norm(layer.input_layernorm),
+            qkv=self._pack_modules(attention.q_proj, attention.k_proj, attention.v_proj),
+            out=self._pack_modules(attention.o_proj),
+            mlp_norm=self._norm(layer.post_attention_layernorm),
+            gate_up=self._pack_modules(mlp.gate_proj, mlp.up_proj),
+            down=self._pack_modules(mlp.down_proj),
             heads=self.heads,
             kv_heads=self.kv_heads,
-            q_norm=None if q_norm is None else norm_by(q_norm.weight, self.eps),
-            k_norm=None if k_norm is None else norm_by(k_norm.weight, self.eps),
+            q_norm=None if q_norm is None else self._norm(q_norm),
+            k_norm=None if k_norm is None else self._norm(k_norm),
         )
+
+    def _norm(self, norm: torch.nn.Module) -> Norm:
+        return norm_by(norm.weight.to(self.dtype), self.eps)
 
     def open(self, tap_after: tuple[int, ...] = ()) -> "LlamaRun":
         """A run with an empty cache; it keeps the residual stream after the layers `tap_after` for a draft to read."""

@@ -8,7 +8,7 @@ from transformers import PreTrainedTokenizerBase
 
 from .catalogue import PairSpec
 from .checkpoint import Checkpoint, load_checkpoint, load_reader
-from .device import choose_device, choose_dtype
+from .device import FOUR_BIT, choose_device, choose_dtype
 from .errors import LoadError
 from .failures import as_load_error
 from .memory import free_bytes, gigabytes, weights_bytes
@@ -27,6 +27,7 @@ def load(spec: PairSpec, device: str, dtype: str, progress: Progress) -> Pair:
     """See `models.load_pair`."""
     place = choose_device(device)
     numbers, why = choose_dtype(dtype, place)
+    four_bit = dtype == FOUR_BIT
     with quiet(), one_thread():
         # 1. Find both, and refuse what can be refused before gigabytes are moved.
         target, draft = _locate(spec, progress)
@@ -34,13 +35,13 @@ def load(spec: PairSpec, device: str, dtype: str, progress: Progress) -> Pair:
         alone = target == draft or draft.reads_target
         _refuse_what_cannot_run([target] if alone else [target, draft], numbers, place)
         # 2. Load; a model that plays both parts is loaded once, and each part has caches of its own.
-        loaded = _load(target, numbers, place, _within(progress, 0.1, 0.6 if target != draft else 1.0))
+        loaded = _load(target, numbers, place, four_bit, _within(progress, 0.1, 0.6 if target != draft else 1.0))
         if target == draft:
             other = loaded
         elif draft.reads_target:
             loaded, other = _load_reader(draft, loaded, _within(progress, 0.6, 1.0))
         else:
-            other = _load(draft, numbers, place, _within(progress, 0.6, 1.0))
+            other = _load(draft, numbers, place, four_bit, _within(progress, 0.6, 1.0))
     notes = [f"Numbers: {why}", *_notes(loaded, other)]
     if place.type == "cpu":
         progress(1.0, "Trying how many threads are best …")
@@ -99,9 +100,9 @@ def _refuse_what_cannot_run(sources: list[Source], dtype: torch.dtype, device: t
         )
 
 
-def _load(source: Source, dtype: torch.dtype, device: torch.device, progress: Progress) -> Checkpoint:
+def _load(source: Source, dtype: torch.dtype, device: torch.device, four_bit: bool, progress: Progress) -> Checkpoint:
     with _explained(source.name):
-        return load_checkpoint(source, dtype, device, progress)
+        return load_checkpoint(source, dtype, device, progress, four_bit)
 
 
 def _load_reader(source: Source, target: Checkpoint, progress: Progress) -> tuple[Checkpoint, Checkpoint]:

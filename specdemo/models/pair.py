@@ -22,6 +22,7 @@ class Weights:
     context       the most tokens that the model can hold; None where its configuration does not tell
     open          makes a model with a fresh cache over these weights
     reads_target  whether it is a draft that reads what a run of its target holds; `open` then takes that run
+    four_bit      whether its layers have 4 bits a weight; `dtype` is that of all else
     """
 
     title: str
@@ -33,6 +34,7 @@ class Weights:
     context: int | None
     open: Callable[..., Model]
     reads_target: bool = False
+    four_bit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,6 @@ class Pair:
             about[f"{role}_path"] = weights.path
             about[f"{role}_parameters"] = weights.parameters
             about[f"{role}_bytes"] = weights.bytes
-            about[f"{role}_dtype"] = str(weights.dtype).removeprefix("torch.")
+            about[f"{role}_dtype"] = "int4" if weights.four_bit else str(weights.dtype).removeprefix("torch.")
             about[f"{role}_device"] = str(weights.device)
         return about
