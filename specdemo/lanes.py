@@ -5,14 +5,16 @@ from collections.abc import Iterator, Sequence
 from .drafters import ModelDrafter
 from .engine import decode, speculate
 from .models import Pair
+from .pace import Pace
 from .records import Round, SamplingParams
 
 
-def speculative(pair: Pair, prompt_ids: Sequence[int], params: SamplingParams, k: int) -> Iterator[Round]:
-    """The target with the help of its draft; raises as `engine.speculate`."""
+def speculative(pair: Pair, prompt_ids: Sequence[int], params: SamplingParams, k: int | None) -> Iterator[Round]:
+    """The target with the help of its draft; `k` None lets a `Pace` choose. Raises as `engine.speculate`."""
     target = pair.open_target()
     drafter = ModelDrafter(pair.open_draft(target))
-    return speculate(target, drafter, prompt_ids, params, k=k, stop_ids=pair.stop_ids)
+    length = Pace(pair.costs) if k is None else k
+    return speculate(target, drafter, prompt_ids, params, k=length, stop_ids=pair.stop_ids)
 
 
 def plain(pair: Pair, prompt_ids: Sequence[int], params: SamplingParams) -> Iterator[Round]:

@@ -202,12 +202,13 @@ class Trace:
     """A whole run as data; it replays with no model and no GPU. `trace` writes and reads it as JSON.
 
     pair      what ran: names, device, dtype, … (strings and numbers only)
+    k         tokens drafted a round; None where it was chosen before each round
     baseline  the rounds of the target alone, empty where none ran
     """
 
     pair: dict[str, object]
     params: SamplingParams
-    k: int
+    k: int | None
     prompt: str
     prompt_ids: tuple[int, ...]
     rounds: tuple[Round, ...]

@@ -112,7 +112,7 @@ def from_json(text: str) -> Trace:
     return Trace(
         pair=_pair(data.at("pair")),
         params=_params(data.at("params")),
-        k=data.at("k").whole(_MAX_ID),
+        k=data.at("k").whole(_MAX_ID) if data.at("k").value is not None else None,
         prompt=data.at("prompt").text(),
         prompt_ids=tuple(spot.whole(_MAX_ID) for spot in data.at("prompt_ids").items("token ids")),
         rounds=_rounds(data.at("rounds"), _round_fault),

@@ -105,6 +105,15 @@ def test_the_trace_has_the_run(capsys: pytest.CaptureFixture, tmp_path: Path) ->
     ) == f"{stats.accepted + stats.rejected} of {stats.accepted + stats.rejected} verdicts" + (" follow from u·q < p")
 
 
+def test_k_may_be_chosen_round_by_round(capsys: pytest.CaptureFixture, tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    assert main([*GENERATE, "--k", "auto", "--trace", str(file)]) == 0
+    trace = load(file)
+    assert trace.k is None and measure(trace.rounds).emitted == 20
+    assert main(["replay", str(file)]) == 0
+    assert "K auto" in "".join(capsys.readouterr())
+
+
 def test_chat_is_the_default_where_there_is_a_template(tmp_path: Path) -> None:
     main([*GENERATE, "--trace", str(tmp_path / "run.json")])
     assert list(load(tmp_path / "run.json").prompt_ids) == PAIR.encode("the end", chat=True)
@@ -347,7 +356,7 @@ def test_a_real_interrupt(tmp_path: Path) -> None:
         ([], "the following arguments are required: COMMAND"),
         (["fly"], "argument COMMAND: invalid choice: 'fly'"),
         (["generate"], "the following arguments are required: PROMPT"),
-        (["generate", "x", "--k", "two"], "argument --k: invalid int value: 'two'"),
+        (["generate", "x", "--k", "two"], "argument --k: 'two' is neither a whole number nor auto"),
         (["generate", "x", "--k", "-1"], "--k is -1; it must be a whole number, at least 0"),
         (["generate", "x", "--temperature", "-1"], "temperature is -1.0; it must be a finite number, at least 0"),
         (["generate", "x", "--temperature", "nan"], "temperature is nan"),

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = [
     ["words"],
     ["records", "files"],
-    ["maths", "palette", "contract", "clock", "spot", "fit"],
+    ["maths", "palette", "contract", "clock", "spot", "fit", "pace"],
     ["models", "drafters", "text", "memo"],
     ["block"],
     ["engine"],

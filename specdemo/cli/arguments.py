@@ -87,7 +87,7 @@ def _add_generate(commands) -> None:
     command = _command(commands, "generate", "PROMPT [options]", "write a text in the terminal", _generate())
     command.add_argument("prompt", metavar="PROMPT", help="the prompt; - reads it from standard input")
     _add_models(command)
-    sampling = _add_sampling(command, k=4, seed=None)
+    sampling = _add_sampling(command, k=4, seed=None, auto=True)
     _add(sampling, "--max-new-tokens", int, "tokens to write, at most", "N", _DEFAULTS)
     output = command.add_argument_group("output")
     output.add_argument(
@@ -141,15 +141,29 @@ def _add_models(command: argparse.ArgumentParser) -> None:
     group.add_argument("--raw", action="store_true", help="continue the prompt as it stands, without a chat template")
 
 
-def _add_sampling(command: argparse.ArgumentParser, k: int, seed: int | None) -> argparse._ArgumentGroup:
+def _add_sampling(
+    command: argparse.ArgumentParser, k: int, seed: int | None, auto: bool = False
+) -> argparse._ArgumentGroup:
     group = command.add_argument_group("sampling", "the same for target and draft, at every position")
-    _add(group, "--k", int, "tokens to draft a round", "K", {"k": k})
+    if auto:
+        text = "tokens to draft a round, or auto: by measured costs and acceptance; 0 where drafting would not pay"
+        _add(group, "--k", _drafts, text, "K", {"k": k})
+    else:
+        _add(group, "--k", int, "tokens to draft a round", "K", {"k": k})
     _add(group, "--temperature", float, "0 is greedy", "T", _DEFAULTS)
     _add(group, "--top-k", int, "keep the N likeliest tokens; 0 keeps all", "N", _DEFAULTS)
     _add(group, "--top-p", float, "keep the likeliest tokens that hold this mass; 1 keeps all", "P", _DEFAULTS)
     _add(group, "--min-p", float, "keep tokens this likely relative to the likeliest; 0 keeps all", "P", _DEFAULTS)
     _add(group, "--seed", int, "repeats a run on the same machine", "N", {"seed": seed})
     return group
+
+
+def _drafts(text: str) -> int | None:
+    """K; None for auto."""
+    try:
+        return None if text == "auto" else int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a whole number nor auto") from None
 
 
 def _add(group, name: str, kind: type, text: str, metavar: str, defaults: dict[str, object]) -> None:

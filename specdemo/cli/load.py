@@ -56,9 +56,9 @@ def encoded(pair: Pair, prompt: str, raw: bool) -> list[int]:
     return pair.encode(prompt, chat=pair.has_chat and not raw)
 
 
-def drafts_of(args: argparse.Namespace, least: int) -> int:
-    """K. Raises Fault."""
-    if args.k < least:
+def drafts_of(args: argparse.Namespace, least: int) -> int | None:
+    """K, None for auto. Raises Fault."""
+    if args.k is not None and args.k < least:
         raise Fault(f"--k is {args.k}; it must be a whole number, at least {least}")
     return args.k
 

@@ -58,7 +58,7 @@ def compare(stats: RunStats, plain: RunStats) -> Lines:
     return lines
 
 
-def settings(pair: Mapping[str, object], params: SamplingParams, k: int) -> Lines:
+def settings(pair: Mapping[str, object], params: SamplingParams, k: int | None) -> Lines:
     """What ran, and how to run it again."""
     return [*((role, _model(pair, role)) for role in ("target", "draft")), ("settings", _settings(params, k))]
 
@@ -69,13 +69,17 @@ def seconds(s: float | None) -> str:
     return f"{s:.2f} s" if s >= 1 else f"{1000 * s:.1f} ms"
 
 
-def _settings(params: SamplingParams, k: int) -> str:
+def _settings(params: SamplingParams, k: int | None) -> str:
     filters = [
         ("top-k", params.top_k, params.top_k > 0),
         ("top-p", params.top_p, params.top_p < 1),
         ("min-p", params.min_p, params.min_p > 0),
     ]
-    shown = [f"K {k}", f"temperature {params.temperature:g}", *(f"{name} {x:g}" for name, x, on in filters if on)]
+    shown = [
+        f"K {'auto' if k is None else k}",
+        f"temperature {params.temperature:g}",
+        *(f"{name} {x:g}" for name, x, on in filters if on),
+    ]
     return ", ".join([*shown, f"seed {params.seed}"])
 
 

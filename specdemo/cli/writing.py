@@ -22,7 +22,7 @@ class Writing:
     prompt: str
     prompt_ids: list[int]
     params: SamplingParams
-    k: int
+    k: int | None  # None: a pace chooses it before each round
     baseline: bool
     lanes: dict[str, list[Round]] = field(default_factory=dict)
     tails: dict[str, str] = field(default_factory=dict)  # what an unfinished last character added to a lane's text

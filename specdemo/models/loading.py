@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import torch
 from transformers import PreTrainedTokenizerBase
@@ -13,6 +14,7 @@ from .errors import LoadError
 from .failures import as_load_error
 from .memory import free_bytes, gigabytes, weights_bytes
 from .pair import Pair
+from .probe import measure_costs, sentence_on
 from .progress import Progress
 from .quiet import quiet
 from .scribe import Scribe
@@ -46,9 +48,12 @@ def load(spec: PairSpec, device: str, dtype: str, progress: Progress) -> Pair:
     if place.type == "cpu":
         progress(1.0, "Trying how many threads are best …")
         notes.append(choose_threads(loaded.weights.open(), _MOST_THREADS))
+    pair = Pair(spec.name, spec.title, loaded.weights, other.weights, tokenizer, _stop_ids(tokenizer, loaded))
+    progress(1.0, "Trying what a pass costs …")
+    run = pair.open_target()
+    costs = measure_costs(run, pair.open_draft(run))
     progress(1.0, "Ready.")
-    ends = _stop_ids(tokenizer, loaded)
-    return Pair(spec.name, spec.title, loaded.weights, other.weights, tokenizer, ends, tuple(notes))
+    return replace(pair, notes=(*notes, sentence_on(costs)), costs=costs)
 
 
 @contextmanager

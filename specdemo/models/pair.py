@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from ..contract import Model
+from ..pace import UNMEASURED, Costs
 from .scribe import Scribe
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Pair:
 
     stop_ids  any of them ends a text
     notes     plain sentences for the page: which forward runs, why this dtype, …
+    costs     what passes of the two take here
     """
 
     name: str
@@ -52,6 +54,7 @@ class Pair:
     tokenizer: "PreTrainedTokenizerBase"
     stop_ids: frozenset[int]
     notes: tuple[str, ...] = ()
+    costs: Costs = UNMEASURED
     _scribe: Scribe = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
