@@ -28,6 +28,14 @@ def test_a_moment_s_disturbance_does_not_decide(monkeypatch):
     assert torch.get_num_threads() == 2
 
 
+def test_a_count_that_is_slow_is_not_tried_for_long(monkeypatch):
+    """With others on its cores a pass with several threads may take twenty times as long."""
+    tried = []
+    monkeypatch.setattr(threads, "_pass", lambda model: tried.append(torch.get_num_threads()) or 3.0 ** tried[-1] / 9)
+    threads.choose_threads(None, 2)
+    assert torch.get_num_threads() == 1 and tried == [1, 1, 2, 2]
+
+
 def test_an_earlier_choice_does_not_bound_a_later_one(monkeypatch):
     monkeypatch.setattr(threads, "_pass", lambda model: torch.get_num_threads())
     threads.choose_threads(None, 2)
