@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from tools.draft.corpus import Corpus
-from tools.draft.evaluate import evaluate
+from tools.draft.evaluate import evaluate, tokens_per_pass
 from tools.draft.llama import Target, forward, load_target, logits_of, new_cache
 from tools.draft.loss import Distil, sharpen
 from tools.draft.prompts import held_out_prompts, leaks, training_prompts
@@ -17,6 +17,7 @@ from tools.draft.runner import Runner
 from tools.draft.sample import Cohort, draw, sample, sample_cohort
 from tools.draft.store import load_draft, save_draft
 from tools.draft.student import Draft, Shape, new_draft
+from tools.draft.table import Cost, plain_rate, predicted, round_rate
 from tools.draft.teach import teach
 from tools.draft.train import Recipe, train
 
@@ -139,9 +140,26 @@ def test_the_gradient_written_by_hand_is_the_automatic_one():
 @pytest.mark.parametrize("taps", [0, len(TAPS)])
 def test_rounds_at_temperature_zero_write_the_greedy_text(library, target, taps):
     tally = evaluate(target, make_draft(target, taps), PROMPTS, TAPS, {VOCAB}, k=3, temperature=0.0, cap=20)
-    assert sum(tally.accepted) + tally.rounds == tally.emitted
+    assert torch.equal(tally.accepted.sum(1) + tally.rounds, tally.emitted)
+    assert sum(tally.of([row]).emitted.item() for row in range(4)) == tally.emitted.sum()
     assert tally.acceptance == pytest.approx(tally.alpha)  # with one-hot rows the coin decides nothing
-    assert 1 <= tally.tokens_per_pass(3) <= 4
+    assert 1 <= tokens_per_pass(tally.by_depth) <= 4
+
+
+def test_the_speed_up_is_tokens_a_round_over_the_cost_of_a_round():
+    assert tokens_per_pass([]) == 1
+    assert tokens_per_pass([0.5, 0.4]) == pytest.approx(1 + 0.5 + 0.5 * 0.4)
+    cost = Cost(passes=[10.0, 11.0, 12.0], step=1.5, catch_up=1.0)
+    assert predicted([0.5, 0.4], cost, 2) == pytest.approx(1.7 * 10 / (12 + 1 + 2 * 1.5))
+    assert predicted([0.5, 0.4], cost, 1) == pytest.approx(1.5 * 10 / (11 + 1 + 1.5))
+
+
+def test_a_second_passes_between_the_tokens_that_are_counted(target, monkeypatch):
+    """By a clock that goes on by one second a reading, each prompt lasts a second: the rates are counts of tokens."""
+    ticks = iter(range(100))
+    monkeypatch.setattr("tools.draft.table.time.perf_counter", lambda: float(next(ticks)))
+    assert plain_rate(target, PROMPTS, temperature=1.0, cap=10, seed=0) == 10
+    assert 10 <= round_rate(target, make_draft(target), PROMPTS, TAPS, k=3, temperature=1.0, cap=10, seed=0) < 10 + 4
 
 
 def test_no_training_prompt_touches_a_held_out_topic():

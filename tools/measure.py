@@ -1,6 +1,7 @@
 """Measure what the README claims of the embedded pair, on a machine that does nothing else:
 
     python -m tools.measure engine      speed of both lanes, and the engine's own time beside the two models' passes
+    python -m tools.measure kinds       acceptance and speed-up by kind of prompt, on prompts the draft never saw
     python -m tools.measure page        first paint, click to figure, and what streaming through the page costs
 
 Medians and ranges of runs that take turns. `page` needs Playwright and a Chromium (see the README).
@@ -14,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import torch
 
@@ -23,6 +25,7 @@ from specdemo.engine import decode, speculate
 from specdemo.metrics import measure
 from specdemo.models import CATALOGUE, Pair, load_pair
 from specdemo.records import RunStats, SamplingParams
+from tools.draft.prompts import held_out_prompts
 
 PROMPTS = (
     "Explain why the sky is blue.",
@@ -31,6 +34,7 @@ PROMPTS = (
     "Write a Python function that reverses a linked list.",
     "Write a dialogue between a doctor and a worried patient.",
 )
+KINDS = ("explain", "story", "list", "code", "dialogue")
 TOKENS = 128
 K = 4
 TEMPERATURE = 0.8
@@ -67,12 +71,14 @@ class Timed:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("engine", "page"))
-    parser.add_argument("--runs", type=int, default=5, help="runs of each kind (default: 5)")
+    parser.add_argument("what", choices=("engine", "kinds", "page"))
+    parser.add_argument("--runs", type=int, default=5, help="runs, or prompts of each kind (default: 5)")
     parser.add_argument("--k", type=int, default=K, help=f"tokens drafted a round (default: {K})")
     parser.add_argument("--temperature", type=float, default=TEMPERATURE, help=f"(default: {TEMPERATURE})")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="kinds: these only")
+    parser.add_argument("--store", type=Path, help="kinds: a file of runs to go on from, so that slices make a whole")
     arguments = parser.parse_args()
-    {"engine": engine, "page": page}[arguments.what](arguments)
+    {"engine": engine, "kinds": kinds, "page": page}[arguments.what](arguments)
 
 
 # ---------------------------------------------------------------- the engine
@@ -113,6 +119,42 @@ def one_run(
     total = time.perf_counter() - start
     plain = list(decode(pair.open_target(), ids, params))
     return measure(spec), measure(plain), 1 - (target.seconds + draft.seconds) / total
+
+
+# ---------------------------------------------------------------- kinds of prompts
+
+
+def kinds(arguments: argparse.Namespace) -> None:
+    rows = read_rows(arguments.store)
+    done = {row["prompt"] for row in rows}
+    pair = load_pair(CATALOGUE["embedded"])
+    one_run(pair, pair.encode(PROMPTS[0], True), arguments, 0)  # warm-up
+    for kind in arguments.kinds:
+        texts = [prompt.text for prompt in held_out_prompts() if prompt.kind == kind][: arguments.runs]
+        for seed, text in enumerate(texts):
+            if text in done:
+                continue
+            spec, plain, _ = one_run(pair, pair.encode(text, True), arguments, seed)
+            row = {"kind": kind, "prompt": text, "accepted": spec.accepted, "judged": spec.accepted + spec.rejected,
+                   "speed_up": spec.tokens_per_second / plain.tokens_per_second}  # fmt: skip
+            rows.append(row)
+            if arguments.store:
+                with arguments.store.open("a") as file:
+                    file.write(json.dumps(row) + "\n")
+    for kind in KINDS:
+        if own := [row for row in rows if row["kind"] == kind]:
+            show_kind(kind, own)
+    show_kind("all", rows)
+
+
+def read_rows(store: Path | None) -> list[dict]:
+    return [json.loads(line) for line in store.read_text().splitlines()] if store and store.exists() else []
+
+
+def show_kind(kind: str, rows: Sequence[dict]) -> None:
+    show(f"{kind}: speed-up", [row["speed_up"] for row in rows])
+    accepted, judged = (sum(row[name] for row in rows) for name in ("accepted", "judged"))
+    print(f"{kind + ': acceptance':42}{accepted / judged:10.2f}   ({accepted} of {judged})")
 
 
 # ---------------------------------------------------------------- the page

@@ -16,13 +16,14 @@ from .sample import plan, sample
 from .shapes import SHAPES
 from .store import load_draft, save_draft
 from .student import Draft, new_draft
-from .table import Cost, draft_cost, predicted, target_cost
+from .table import Cost, draft_cost, plain_rate, predicted, round_rate, target_cost
 from .teach import load_sequences, teach
 from .train import Recipe, load_checkpoint, train
 
 TAP_AFTER = (9, 19, 29)  # layers, from 0: a third, two thirds and the whole of the target
 POSITIONS = 2048
 MOST_K = 8
+TABLE_TEMPERATURE = 0.7
 log = logging.getLogger("tools.draft")
 
 
@@ -92,57 +93,71 @@ def step_eval(args: argparse.Namespace) -> None:
     """Acceptance by kind of prompt and by depth, to the screen and to `eval.json` in the draft's folder."""
     target, tokenizer = open_target(args)
     draft = load_draft(args.draft, target.embedding)
+    prompts = held_out(args.prompts)
+    ids = [prompt_ids(tokenizer, prompt) for prompt in prompts]
+    parts = {"all": list(range(len(prompts)))}
+    if args.kinds:
+        for row, prompt in enumerate(prompts):
+            parts.setdefault(prompt.kind, []).append(row)
     report = {}
     for temperature in args.temperatures:
-        for kind in (None, *dict.fromkeys(p.kind for p in held_out_prompts())) if args.kinds else (None,):
-            tally = measure(target, draft, tokenizer, args.k, temperature, kind, args.seed)
-            name = f"T={temperature} {kind or 'all'}"
-            report[name] = {"acceptance": tally.acceptance, "alpha": tally.alpha, "by_depth": tally.by_depth,
-                            "judged": sum(tally.judged), "tokens_per_pass": tally.emitted / tally.rounds}  # fmt: skip
-            print(f"{name:18} {row_of(tally)}")
-    (args.draft / "eval.json").write_text(json.dumps({"k": args.k, "rows": report}, indent=1) + "\n")
+        tally = evaluate(target, draft, ids, TAP_AFTER, stop_ids(tokenizer), k=args.k, temperature=temperature,
+                         seed=args.seed)  # fmt: skip
+        for part, rows in parts.items():
+            report[f"T={temperature} {part}"] = row = summary(tally.of(rows))
+            print(f"T={temperature} {part}", json.dumps(row))
+        (args.draft / "eval.json").write_text(json.dumps({"k": args.k, "rows": report}, indent=1) + "\n")
+
+
+def summary(tally: Tally) -> dict:
+    """What `eval.json` holds of one evaluation; a list has one entry a depth. `acceptance` counts coins, `alpha` is its
+    expectation, the mean Σ min(p, q)."""
+    return {
+        "acceptance": round(tally.acceptance, 4),
+        "alpha": round(tally.alpha, 4),
+        "alpha_by_depth": [round(alpha, 4) for alpha in tally.by_depth],
+        "accepted_by_depth": tally.accepted.sum(0).tolist(),
+        "judged_by_depth": tally.judged.sum(0).tolist(),
+        "tokens_per_pass": round(tally.tokens_per_round, 4),
+    }
 
 
 def step_table(args: argparse.Namespace) -> None:
-    """A Markdown row for each draft folder: acceptance, cost and predicted speed-up over K."""
+    """A Markdown row for each draft folder that `eval` has measured: acceptance, cost, and the speed-up over K as it is
+    predicted from them / as true rounds have it, one prompt at a time."""
     target, tokenizer = open_target(args)
-    torch.set_num_threads(args.time_threads)
     passes = target_cost(target, MOST_K + 1, args.repeats)
-    print("target pass over 1 … tokens, ms:", " ".join(f"{ms:.2f}" for ms in passes))
+    prompts = [prompt_ids(tokenizer, prompt) for prompt in held_out(args.prompts)]
+    alone = plain_rate(target, prompts, TABLE_TEMPERATURE, args.tokens, args.seed)
+    print("target pass over 1 … tokens, ms:", " ".join(f"{ms:.2f}" for ms in passes), f"; alone {alone:.1f} tokens/s")
     head = " | ".join(f"K={k}" for k in range(1, MOST_K + 1))
     print(f"| draft | MB | α T=0 | α T=0.7 | α T=1 | ms a step | {head} |")
     print("|---" * (6 + MOST_K) + "|")
     for folder in args.drafts:
         draft = load_draft(folder, target.embedding)
-        torch.set_num_threads(args.time_threads)
         cost = Cost(passes, *draft_cost(draft, 3, args.repeats))
-        torch.set_num_threads(args.threads)
-        tallies = {t: measure(target, draft, tokenizer, args.k, t, None, args.seed) for t in (0.0, 0.7, 1.0)}
-        size = (folder / "model.safetensors").stat().st_size / 1e6
-        alphas = " | ".join(f"{tally.alpha:.3f}" for tally in tallies.values())
-        speeds = " | ".join(f"{predicted(tallies[0.7], cost, k):.2f}" for k in range(1, MOST_K + 1))
-        print(f"| {folder.name} | {size:.1f} | {alphas} | {cost.step:.2f} | {speeds} |")
+        rates = [
+            round_rate(target, draft, prompts, TAP_AFTER, k=k, temperature=TABLE_TEMPERATURE, cap=args.tokens,
+                       seed=args.seed)
+            for k in range(1, MOST_K + 1)
+        ]  # fmt: skip
+        print(table_row(folder, cost, [rate / alone for rate in rates]), flush=True)
 
 
-def measure(
-    target: Target,
-    draft: Draft,
-    tokenizer: PreTrainedTokenizerBase,
-    k: int,
-    temperature: float,
-    kind: str | None,
-    seed: int,
-) -> Tally:
-    prompts = [prompt_ids(tokenizer, p) for p in held_out_prompts() if kind in (None, p.kind)]
-    return evaluate(target, draft, prompts, TAP_AFTER, stop_ids(tokenizer), k=k, temperature=temperature, seed=seed)
+def table_row(folder: Path, cost: Cost, measured: list[float]) -> str:
+    """A row of the table; `measured` are the speed-ups over K = 1 …"""
+    rows = json.loads((folder / "eval.json").read_text())["rows"]
+    size = (folder / "model.safetensors").stat().st_size / 1e6
+    alphas = " | ".join(f"{rows[f'T={t} all']['alpha']:.3f}" for t in (0.0, 0.7, 1.0))
+    by_depth = rows[f"T={TABLE_TEMPERATURE} all"]["alpha_by_depth"]
+    speeds = " | ".join(f"{predicted(by_depth, cost, k):.2f} / {m:.2f}" for k, m in enumerate(measured, 1))
+    return f"| {folder.name} | {size:.1f} | {alphas} | {cost.step:.2f} | {speeds} |"
 
 
-def row_of(tally: Tally) -> str:
-    depths = " ".join(f"{alpha:.3f}" for alpha in tally.by_depth)
-    return (
-        f"acceptance {tally.acceptance:.3f}  alpha {tally.alpha:.3f}  by depth {depths}  "
-        f"tokens a pass {tally.emitted / tally.rounds:.2f}  judged {sum(tally.judged)}"
-    )
+def held_out(count: int | None) -> list[Prompt]:
+    """The held-out prompts; at most `count` of them, evenly spaced."""
+    prompts = held_out_prompts()
+    return prompts if count is None else prompts[:: -(-len(prompts) // count)]
 
 
 def open_target(args: argparse.Namespace) -> tuple[Target, PreTrainedTokenizerBase]:
@@ -194,14 +209,15 @@ def parser() -> argparse.ArgumentParser:
     run_of(sub)
     sub = step("eval", step_eval, "measure acceptance in true rounds on held-out prompts")
     sub.add_argument("--draft", type=Path, required=True)
-    sub.add_argument("--k", type=int, default=4)
+    sub.add_argument("--k", type=int, default=MOST_K)
+    sub.add_argument("--prompts", type=int, default=None, help="at most so many")
     sub.add_argument("--temperatures", type=float, nargs="+", default=[0.0, 0.7, 1.0])
     sub.add_argument("--kinds", action="store_true", help="each kind of prompt by itself, too")
     sub = step("table", step_table, "compare drafts: acceptance, cost, predicted speed-up")
     sub.add_argument("--drafts", type=Path, nargs="+", required=True)
-    sub.add_argument("--k", type=int, default=MOST_K)
-    sub.add_argument("--repeats", type=int, default=40)
-    sub.add_argument("--time-threads", type=int, default=2)
+    sub.add_argument("--repeats", type=int, default=40, help="timed calls behind each median")
+    sub.add_argument("--prompts", type=int, default=3, help="at most so many for the measured speed-up")
+    sub.add_argument("--tokens", type=int, default=64, help="written after each of them")
     return top
 
 

@@ -1,6 +1,9 @@
 """Acceptance as it is: true rounds of speculative sampling over held-out prompts, many prompts side by side."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from itertools import accumulate
+from operator import mul
 
 import torch
 from torch import Tensor
@@ -12,42 +15,49 @@ from .sample import draw
 from .student import Draft
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Tally:
-    """Counts over the rounds of one evaluation; lists have one entry a proposal of the round, the first at 0."""
+    """Counts of an evaluation, a row for each prompt and, where there are two dimensions, a column for each proposal of
+    the round."""
 
-    k: int
-    temperature: float
-    rounds: int = 0
-    emitted: int = 0
-    accepted: list[int] = field(default_factory=list)
-    judged: list[int] = field(default_factory=list)
-    overlap: list[float] = field(default_factory=list)  # sum of sum(min(p, q)) over the judged proposals
+    rounds: Tensor  # (rows,)
+    emitted: Tensor  # (rows,)
+    accepted: Tensor  # (rows, k)
+    judged: Tensor  # (rows, k)
+    overlap: Tensor  # (rows, k): the sum of sum(min(p, q)) over the judged proposals
 
-    def __post_init__(self) -> None:
-        self.accepted, self.judged, self.overlap = [0] * self.k, [0] * self.k, [0.0] * self.k
+    @classmethod
+    def empty(cls, rows: int, k: int) -> "Tally":
+        counts = (torch.zeros(rows, *more, dtype=torch.int64) for more in ((), (), (k,), (k,)))
+        return cls(*counts, torch.zeros(rows, k, dtype=torch.float64))
+
+    def of(self, rows: list[int]) -> "Tally":
+        """The counts of some prompts only."""
+        return Tally(*(getattr(self, field.name)[rows] for field in fields(self)))
 
     @property
     def acceptance(self) -> float:
         """accepted / (accepted + rejected)"""
-        return sum(self.accepted) / max(1, sum(self.judged))
+        return int(self.accepted.sum()) / max(1, int(self.judged.sum()))
 
     @property
     def alpha(self) -> float:
         """The same in expectation: the mean of sum(min(p, q)) over the judged proposals."""
-        return sum(self.overlap) / max(1, sum(self.judged))
+        return float(self.overlap.sum()) / max(1, int(self.judged.sum()))
 
     @property
     def by_depth(self) -> list[float]:
-        return [overlap / max(1, judged) for overlap, judged in zip(self.overlap, self.judged, strict=True)]
+        """`alpha` of each proposal of the round."""
+        return (self.overlap.sum(0) / self.judged.sum(0).clamp_min(1)).tolist()
 
-    def tokens_per_pass(self, k: int) -> float:
-        """Expected tokens a round of `k` proposals, from the acceptance at each depth."""
-        reach, total = 1.0, 1.0
-        for alpha in self.by_depth[:k]:
-            reach *= alpha
-            total += reach
-        return total
+    @property
+    def tokens_per_round(self) -> float:
+        return int(self.emitted.sum()) / max(1, int(self.rounds.sum()))
+
+
+def tokens_per_pass(by_depth: Sequence[float]) -> float:
+    """Expected tokens a round with one proposal for each entry, from the acceptance at each depth."""
+    return 1.0 + sum(accumulate(by_depth, mul))
 
 
 def probabilities(logits: Tensor, temperature: float) -> Tensor:
@@ -66,7 +76,7 @@ class Rounds:
         self.target, self.draft, self.taps_after, self.k = target, draft, taps_after, k
         self.count = torch.tensor([len(prompt) for prompt in prompts])  # tokens committed, (rows,)
         self.prompt = self.count.clone()
-        rows, width = len(prompts), int(self.count.max()) + cap + k + 1
+        rows, width = len(prompts), int(self.count.max()) + cap + 2 * (k + 1)  # one round beyond the last one
         self.tokens = torch.zeros(rows, width, dtype=torch.int64)
         for i, prompt in enumerate(prompts):
             self.tokens[i, : len(prompt)] = torch.tensor(prompt)
@@ -140,13 +150,11 @@ class Rounds:
         self.tokens[rows, self.count + number] = extra
         # Counts: the proposals judged are the accepted ones and the first refused.
         judged = torch.cat((torch.ones_like(kept[:, :1]), kept[:, :-1]), 1) * live[:, None]
-        overlap = torch.minimum(p[:, :-1], q).sum(-1) * judged
-        for d in range(self.k):
-            tally.judged[d] += int(judged[:, d].sum())
-            tally.accepted[d] += int((kept[:, d] * live).sum())
-            tally.overlap[d] += float(overlap[:, d].sum())
-        tally.rounds += int(live.sum())
-        tally.emitted += int(((number + 1) * live).sum())
+        tally.judged.add_(judged)
+        tally.accepted.add_(kept * live[:, None])
+        tally.overlap.add_(torch.minimum(p[:, :-1], q).sum(-1) * judged)
+        tally.rounds.add_(live)
+        tally.emitted.add_((number + 1) * live)
         return number + 1
 
 
@@ -158,7 +166,7 @@ def evaluate(
     """Write up to `cap` tokens after every prompt and count what happened."""
     generator = torch.Generator().manual_seed(seed)
     rounds = Rounds(target, draft, prompts, taps_after, cap, k)
-    tally = Tally(k, temperature)
+    tally = Tally.empty(len(prompts), k)
     live = torch.ones(len(prompts), dtype=torch.int64)
     stops = torch.tensor(sorted(stop))
     progress = tqdm(total=cap * len(prompts), desc=f"T={temperature} k={k}", leave=False, mininterval=10)

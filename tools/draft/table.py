@@ -1,13 +1,13 @@
-"""Milliseconds and predictions: what a draft step costs beside a target pass, and what acceptance then gives."""
+"""What a draft step costs beside a target pass, in ms; the speed-up that should follow, and the one that does."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 import torch
 
-from .evaluate import Tally
+from .evaluate import Rounds, Tally, probabilities, tokens_per_pass
 from .llama import Target, forward, logits_of, new_cache
 from .runner import Runner
 from .sample import draw
@@ -71,11 +71,44 @@ def draft_cost(draft: Draft, committed: int, repeats: int) -> tuple[float, float
     return milliseconds(step, repeats), milliseconds(catch_up, repeats)
 
 
-def predicted(tally: Tally, cost: Cost, k: int) -> float:
+def predicted(by_depth: Sequence[float], cost: Cost, k: int) -> float:
     """Speed-up over plain decoding: tokens a round over what the round costs in plain passes.
 
     The last step of the round before and the catching up share one read, so a round is one catch-up and k - 1 steps,
     and the head and the draw of the first proposal, which `step` already holds: k steps is the safe side.
     """
     round_cost = cost.passes[k] + cost.catch_up + k * cost.step
-    return tally.tokens_per_pass(k) * cost.passes[0] / round_cost
+    return tokens_per_pass(by_depth[:k]) * cost.passes[0] / round_cost
+
+
+@torch.inference_mode()
+def plain_rate(target: Target, prompts: list[list[int]], temperature: float, cap: int, seed: int) -> float:
+    """Tokens/s of the target alone, `cap` after each prompt in turn; reading the prompts is not counted."""
+    generator, begin, seconds = torch.Generator().manual_seed(seed), torch.zeros(1, dtype=torch.int64), 0.0
+    for prompt in prompts:
+        cache = new_cache(target, 1, len(prompt) + cap)
+        stream, _ = forward(target, torch.tensor([prompt]), begin, cache, slice(None), ())
+        begun = time.perf_counter()
+        for position in range(len(prompt), len(prompt) + cap):
+            p = probabilities(logits_of(target, stream[:, -1]).float(), temperature)
+            token = draw(p.log(), torch.ones(1), torch.rand(1, generator=generator))
+            stream, _ = forward(target, token[:, None], begin + position, cache, slice(None), ())
+        seconds += time.perf_counter() - begun
+    return cap * len(prompts) / seconds
+
+
+@torch.inference_mode()
+def round_rate(
+    target: Target, draft: Draft, prompts: list[list[int]], taps_after: tuple[int, ...], *,
+    k: int, temperature: float, cap: int, seed: int,
+) -> float:  # fmt: skip
+    """Tokens/s of true rounds, at least `cap` after each prompt in turn; counted as in `plain_rate`."""
+    generator, live = torch.Generator().manual_seed(seed), torch.ones(1, dtype=torch.int64)
+    tally, seconds = Tally.empty(1, k), 0.0
+    for prompt in prompts:
+        rounds = Rounds(target, draft, [prompt], taps_after, cap, k)
+        begun = time.perf_counter()
+        while int(rounds.count) < len(prompt) + cap:
+            rounds.count += rounds.step(temperature, generator, live, tally)
+        seconds += time.perf_counter() - begun
+    return int(tally.emitted) / seconds
