@@ -7,7 +7,7 @@ from typing import IO
 
 
 def write_whole(path: str | os.PathLike, text: str) -> None:
-    """Write `text`, ASCII, to a file: what was there stays until the new one is complete. Raises OSError."""
+    """Write `text` to a file in UTF-8: what was there stays until the new one is complete. Raises OSError."""
     real = _real_path(path)
     file = _open_beside(real)
     try:
@@ -43,7 +43,7 @@ def _open_beside(path: Path) -> IO[str]:
     """A new empty file in the folder of `path`: only within a folder is a rename sure to be whole."""
     try:
         return tempfile.NamedTemporaryFile(
-            "w", encoding="ascii", dir=path.parent, prefix=f".{path.name[:64]}.", suffix=".part", delete=False
+            "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name[:64]}.", suffix=".part", delete=False
         )
     except OSError as error:
         raise OSError(f"{path} cannot be written: {error.strerror}") from error

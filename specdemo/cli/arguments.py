@@ -4,11 +4,14 @@ import argparse
 from dataclasses import fields
 from typing import NoReturn
 
+from ..bench.families import FAMILIES
 from ..palette import PALETTE
 from ..records import SamplingParams
 from ..words import ENGLISH
 
 PROMPT = "Explain why the sky is blue."
+
+DTYPES = ("auto", "float32", "bfloat16", "float16", "int4")
 
 _DEFAULTS = {field.name: field.default for field in fields(SamplingParams)}
 
@@ -21,6 +24,7 @@ the target's own.
   python -m specdemo serve                         open the page
   python -m specdemo generate "{PROMPT}"
   python -m specdemo check                         is it lossless? exits with 1 when not
+  python -m specdemo bench                         how fast is it, beside other engines on the same weights?
 """
 
 _CHECK = """\
@@ -33,6 +37,14 @@ Is it lossless? The law test on the loaded models after a real prompt.
 
 Exit status: 0 lossless, 1 not, 2 something went wrong.
 """
+
+_BENCH = "\n".join(
+    (
+        "How fast is it? Engines on the same weights take turns, with the same prompts and sampling; one clock.",
+        "The default takes about two minutes on two cores. Ctrl-C ends it early and keeps what was measured.\n",
+        *(f"  {name:12}  {what}" for name, what in FAMILIES.items()),
+    )
+)
 
 
 def _generate() -> str:
@@ -57,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
     top = _Parser(prog=_PROGRAM, **_style("COMMAND …", _TOP))
     _add_help(top)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
-    for add in (_add_generate, _add_check, _add_serve, _add_replay, _add_pairs):
+    for add in (_add_generate, _add_check, _add_bench, _add_serve, _add_replay, _add_pairs):
         add(commands)
     return top
 
@@ -108,6 +120,29 @@ def _add_check(commands) -> None:
     )
 
 
+def _add_bench(commands) -> None:
+    command = _command(commands, "bench", "[options]", "how fast is it, beside others?", _BENCH)
+    numbers = f"{', '.join(DTYPES)}; or several, with commas between them"
+    _add(_add_pair(command), "--dtype", str, numbers, "LIST", {"dtype": "auto"})
+    sampling = _add_sampling(command, seed=0, temperature=0.8)
+    _add(sampling, "--max-new-tokens", int, "tokens a run, at least 2", "N", {"max_new_tokens": 48})
+    work = command.add_argument_group("what is measured")
+    work.add_argument(
+        "--prompt",
+        action="append",
+        metavar="TEXT",
+        help="a prompt of your own, once or more (default: five fixed ones)",
+    )
+    _add(work, "--k", str, "K of our speculative lane, such as 2 or 1,2,4 or 1-8", "LIST", {"k": "1-8"})
+    _add(work, "--assisted-k", str, "K of the library's assisted generation", "LIST", {"assisted_k": "2,4"})
+    _add(work, "--runs", int, "turns that each engine takes, at least 1", "N", {"runs": 3})
+    work.add_argument("--only", metavar="LIST", help="of the words above, those to measure (default: all)")
+    work.add_argument("--skip", metavar="LIST", help="of the words above, those to leave out")
+    output = command.add_argument_group("output", "besides the table")
+    output.add_argument("--json", metavar="FILE", help="write all numbers as JSON")
+    output.add_argument("--html", metavar="FILE", help="write a page of figures and tables that opens in any browser")
+
+
 def _add_serve(commands) -> None:
     command = _command(commands, "serve", "[options]", "open the page", "Serve the page until Ctrl-C.")
     command.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine)")
@@ -129,28 +164,39 @@ def _add_pairs(commands) -> None:
 
 
 def _add_models(command: argparse.ArgumentParser) -> None:
+    group = _add_pair(command)
+    group.add_argument(
+        "--dtype", default="auto", choices=DTYPES, metavar="NAME", help=f"{', '.join(DTYPES)} (default: auto)"
+    )
+
+
+def _add_pair(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = command.add_argument_group("models", "a pair on offer, or two models of your own that share a tokenizer")
     group.add_argument("--pair", metavar="NAME", help="a pair of the list that `pairs` prints (default: embedded)")
     group.add_argument("--target", metavar="MODEL", help="hub id or folder of the target; needs --draft")
     group.add_argument("--draft", metavar="MODEL", help="hub id or folder of the draft; needs --target")
     group.add_argument("--device", default="auto", metavar="NAME", help="cpu, cuda, cuda:1, mps, … (default: auto)")
-    dtypes = ("auto", "float32", "bfloat16", "float16", "int4")
-    group.add_argument(
-        "--dtype", default="auto", choices=dtypes, metavar="NAME", help=f"{', '.join(dtypes)} (default: auto)"
-    )
     group.add_argument("--raw", action="store_true", help="continue the prompt as it stands, without a chat template")
+    return group
 
 
 def _add_sampling(
-    command: argparse.ArgumentParser, k: int, seed: int | None, auto: bool = False
+    command: argparse.ArgumentParser,
+    *,
+    seed: int | None,
+    k: int | None = None,
+    auto: bool = False,
+    temperature: float | None = None,
 ) -> argparse._ArgumentGroup:
+    """With `k` the option --k too, which may be auto with `auto`."""
     group = command.add_argument_group("sampling", "the same for target and draft, at every position")
     if auto:
         text = "tokens to draft a round, or auto: by measured costs and acceptance; 0 where drafting would not pay"
         _add(group, "--k", _drafts, text, "K", {"k": k})
-    else:
+    elif k is not None:
         _add(group, "--k", int, "tokens to draft a round", "K", {"k": k})
-    _add(group, "--temperature", float, "0 is greedy", "T", _DEFAULTS)
+    warmth = _DEFAULTS["temperature"] if temperature is None else temperature
+    _add(group, "--temperature", float, "0 is greedy", "T", {"temperature": warmth})
     _add(group, "--top-k", int, "keep the N likeliest tokens; 0 keeps all", "N", _DEFAULTS)
     _add(group, "--top-p", float, "keep the likeliest tokens that hold this mass; 1 keeps all", "P", _DEFAULTS)
     _add(group, "--min-p", float, "keep tokens this likely relative to the likeliest; 0 keeps all", "P", _DEFAULTS)

@@ -15,7 +15,11 @@ def prompt_of(args: argparse.Namespace) -> str:
     """The prompt, or standard input for "-". Raises Fault for one that is empty or no text."""
     if args.prompt == "-" and sys.stdin is None:
         raise Fault("the prompt is to come from standard input, which is closed")
-    prompt = sys.stdin.read() if args.prompt == "-" else args.prompt
+    return sound(sys.stdin.read() if args.prompt == "-" else args.prompt)
+
+
+def sound(prompt: str) -> str:
+    """The prompt itself. Raises Fault for one that is empty or no text."""
     if not prompt.strip():
         raise Fault("the prompt is empty; it must have at least one word")
     if any("\ud800" <= char <= "\udfff" for char in prompt):
@@ -64,9 +68,13 @@ def drafts_of(args: argparse.Namespace, least: int) -> int | None:
 
 
 class ProgressLine:
-    """One line that is written over and over on a terminal, and gone in the end; nothing anywhere else."""
+    """One line that is written over and over on a terminal, and gone in the end; nothing anywhere else.
+
+    What is said stays, on a terminal and elsewhere.
+    """
 
     def __init__(self, stream: TextIO) -> None:
+        self._always = stream
         self._stream = stream if stream.isatty() else None
 
     def __enter__(self) -> "ProgressLine":
@@ -76,6 +84,9 @@ class ProgressLine:
         if self._stream:
             self._stream.write(_CLEAR)
             self._stream.flush()
+
+    def say(self, sentence: str) -> None:
+        print(f"{_CLEAR if self._stream else ''}{sentence}", file=self._always, flush=True)
 
     def tell(self, fraction: float, sentence: str) -> None:
         if self._stream:

@@ -1,6 +1,6 @@
 """The numbers of a run in plain words."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..metrics import measure, speedup, why_slower
 from ..records import Outcome, Round, RunStats, SamplingParams, Trace, is_real
@@ -14,6 +14,15 @@ def layout(lines: Lines) -> str:
     """A label and a text a line; a text without a label goes on with the line above."""
     width = max(len(label) for label, _ in lines)
     return "\n".join(f"{label:{width}}  {text}".rstrip() for label, text in lines)
+
+
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """A table: the first column from the left, the others from the right."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return "\n".join(
+        "  ".join(f"{cell:{'>' if i else '<'}{width}}" for i, (cell, width) in enumerate(zip(row, widths))).rstrip()
+        for row in rows
+    )
 
 
 def report(trace: Trace) -> Lines:

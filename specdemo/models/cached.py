@@ -93,8 +93,17 @@ def weights_of(module: PreTrainedModel, title: str, path: str, open_model: Calla
         path=path,
         parameters=sum(count for count, _ in sizes),
         bytes=sum(count * size for count, size in sizes),
+        idle_bytes=idle_bytes(module),
         dtype=module.dtype,
         device=module.device,
         context=context_of(module.config),
         open=open_model,
     )
+
+
+def idle_bytes(module: PreTrainedModel) -> int:
+    """The bytes of weights that a pass does not stream through: the input embedding, unless the output shares it."""
+    embedding, head = module.get_input_embeddings(), module.get_output_embeddings()
+    if head is None or embedding.weight is head.weight:
+        return 0
+    return embedding.weight.numel() * embedding.weight.element_size()

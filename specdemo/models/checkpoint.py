@@ -41,13 +41,19 @@ def load_checkpoint(
     """
     folder = source.weights(lambda share, sentence: progress(0.8 * share, sentence))
     progress(0.8, f"Reading {source.title} …")
-    module = _read(source, folder, torch.float32 if four_bit else dtype, device)
+    module = read_module(source, folder, torch.float32 if four_bit else dtype, device)
     progress(0.9, f"Checking {source.title} …")
     weights, ends = weights_of(module, source.title, source.name, partial(CachedModel, module)), declared_ends(module)
     reason = why_not(module.config)
     if four_bit:
         _refuse_four_bits(source, reason)
-        weights = replace(weights, dtype=dtype, four_bit=True, bytes=_bytes_in_four_bits(module, dtype))
+        weights = replace(
+            weights,
+            dtype=dtype,
+            four_bit=True,
+            bytes=_bytes_in_four_bits(module, dtype),
+            idle_bytes=weights.idle_bytes * dtype.itemsize // weights.dtype.itemsize,
+        )
     own = None if reason else _own_forward(module, dtype, four_bit)
     if own:
         weights = replace(weights, open=own.open)
@@ -55,7 +61,7 @@ def load_checkpoint(
         reason = "our own one says something else here"
         if four_bit:
             _refuse_four_bits(source, reason)
-        module = _read(source, folder, dtype, device)  # our own took the first one apart
+        module = read_module(source, folder, dtype, device)  # our own took the first one apart
         weights = replace(weights, open=partial(CachedModel, module))
     check_model(weights.open, dtype, source.title)
     return Checkpoint(weights, ends, "our own forward" if own else f"the library's forward, since {reason}", own)
@@ -79,14 +85,16 @@ def load_reader(source: Source, target: Checkpoint, progress: Progress) -> tuple
         parameters=eagle.parameters,
         bytes=eagle.parameters * target.weights.dtype.itemsize,
         open=eagle.open,
-        reads_target=True,
+        idle_bytes=0,
+        reads=eagle.tap_after,
         four_bit=False,
     )
     seeing = replace(target, weights=replace(target.weights, open=open_target))
     return seeing, Checkpoint(weights, frozenset(), "our own forward and reads the target's hidden states")
 
 
-def _read(source: Source, folder: Path, dtype: torch.dtype, device: torch.device) -> PreTrainedModel:
+def read_module(source: Source, folder: Path, dtype: torch.dtype, device: torch.device) -> PreTrainedModel:
+    """The library's module of a model whose files lie in `folder`. Raises LoadError and the libraries' errors."""
     how = {"gguf_file": source.gguf} if source.gguf else {"use_safetensors": True}
     module, report = AutoModelForCausalLM.from_pretrained(
         folder, dtype=dtype, trust_remote_code=False, local_files_only=True, output_loading_info=True, **how

@@ -57,7 +57,7 @@ def load(spec: PairSpec, device: str, dtype: str, progress: Progress) -> Pair:
 
 
 @contextmanager
-def _explained(name: str) -> Iterator[None]:
+def explained(name: str) -> Iterator[None]:
     """Whatever goes wrong inside becomes one sentence about the model `name`."""
     try:
         yield
@@ -68,18 +68,18 @@ def _explained(name: str) -> Iterator[None]:
 
 
 def _locate(spec: PairSpec, progress: Progress) -> tuple[Source, Source]:
-    with _explained(spec.target):
+    with explained(spec.target):
         target = locate(spec.target, "target", progress)
-    with _explained(spec.draft):
+    with explained(spec.draft):
         return target, locate(spec.draft, "draft", progress)
 
 
 def _shared_tokenizer(target: Source, draft: Source) -> PreTrainedTokenizerBase:
-    with _explained(target.name):
+    with explained(target.name):
         tokenizer = target.read_tokenizer()
     if draft.reads_target or draft.tokenizer == target.tokenizer:
         return tokenizer
-    with _explained(draft.name):
+    with explained(draft.name):
         reason = disagreement(tokenizer, draft.read_tokenizer())
     if reason:
         raise LoadError(f"{target.name} and {draft.name} do not share a tokenizer: {reason}.")
@@ -89,7 +89,7 @@ def _shared_tokenizer(target: Source, draft: Source) -> PreTrainedTokenizerBase:
 def _refuse_what_cannot_run(sources: list[Source], dtype: torch.dtype, device: torch.device) -> None:
     need = 0
     for source in sources:
-        with _explained(source.name):
+        with explained(source.name):
             config = source.read_config()
             if config.is_encoder_decoder:
                 raise LoadError(f"{source.name} is an encoder-decoder; both models of a pair must be decoders alone.")
@@ -106,12 +106,12 @@ def _refuse_what_cannot_run(sources: list[Source], dtype: torch.dtype, device: t
 
 
 def _load(source: Source, dtype: torch.dtype, device: torch.device, four_bit: bool, progress: Progress) -> Checkpoint:
-    with _explained(source.name):
+    with explained(source.name):
         return load_checkpoint(source, dtype, device, progress, four_bit)
 
 
 def _load_reader(source: Source, target: Checkpoint, progress: Progress) -> tuple[Checkpoint, Checkpoint]:
-    with _explained(source.name):
+    with explained(source.name):
         return load_reader(source, target, progress)
 
 

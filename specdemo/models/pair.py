@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 class Weights:
     """One model's weights and where they lie.
 
-    path          the hub id or the folder that they came from
-    bytes         memory that the weights take
-    context       the most tokens that the model can hold; None where its configuration does not tell
-    open          makes a model with a fresh cache over these weights
-    reads_target  whether it is a draft that reads what a run of its target holds; `open` then takes that run
-    four_bit      whether its layers have 4 bits a weight; `dtype` is that of all else
+    path        the hub id or the folder that they came from
+    bytes       memory that the weights take
+    idle_bytes  of them, what a pass does not stream through: an input embedding of its own, of which it reads a row
+    context     the most tokens that the model can hold; None where its configuration does not tell
+    open        makes a model with a fresh cache over these weights; it takes a run of the target where that is read
+    reads       the target's layers whose output it reads, where it is a draft that does
+    four_bit    whether its layers have 4 bits a weight; `dtype` is that of all else
     """
 
     title: str
@@ -34,8 +35,18 @@ class Weights:
     device: torch.device
     context: int | None
     open: Callable[..., Model]
-    reads_target: bool = False
+    idle_bytes: int = 0
+    reads: tuple[int, ...] = ()
     four_bit: bool = False
+
+    @property
+    def streamed_bytes(self) -> int:
+        """What a pass reads of them."""
+        return self.bytes - self.idle_bytes
+
+    @property
+    def reads_target(self) -> bool:
+        return bool(self.reads)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 from starlette.requests import Request
@@ -15,6 +14,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from ..palette import PALETTE, THEMES, ThemeName
+from ..view.plotly_js import PLOTLY_JS
 from ..words import ENGLISH, WORDS
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
@@ -23,8 +23,6 @@ STYLES = ASSETS / "style"
 
 #: Scripts that a fresh page needs: a tab has a folder of its own, `shared` is everyone's.
 FIRST = ("page.js", "header.js", "race/*.js", "shared/*.js")
-
-_PLOTLY = Path(find_spec("plotly").origin).parent / "package_data" / "plotly.min.js"
 
 
 _ASK_AGAIN = {"Cache-Control": "no-cache"}
@@ -52,9 +50,9 @@ def _plotly(request: Request) -> Response:
     """Compressed once, here: gradio would do it again for each visitor, between the updates of a run."""
     headers = {"Cache-Control": "max-age=86400", "Vary": "Accept-Encoding"}
     if "gzip" not in request.headers.get("accept-encoding", ""):
-        return FileResponse(_PLOTLY, media_type="text/javascript", headers=headers)
+        return FileResponse(PLOTLY_JS, media_type="text/javascript", headers=headers)
     headers["Content-Encoding"] = "gzip"
-    return Response(_compressed(_PLOTLY), media_type="text/javascript", headers=headers)
+    return Response(_compressed(PLOTLY_JS), media_type="text/javascript", headers=headers)
 
 
 def _dictionary(request: Request) -> Response:

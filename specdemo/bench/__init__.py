@@ -1,0 +1,1 @@
+"""Speed: our lanes beside other engines on the same weights, in turns, by one clock."""
