@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -363,3 +364,41 @@ def test_the_defaults_are_the_issue_s():
     args = parser().parse_args(["bench"])
     assert (args.k, args.temperature, args.seed) == ("1-8", 0.8, 0)
     assert len(PROMPTS) == 5 and all(FAMILIES.values())
+
+
+def test_llama_cpp_takes_its_turns(folders, capsys, monkeypatch, tmp_path):
+    """A package of its interface, on a file that the target might have come from."""
+    file = tmp_path / "target.Q4_1.gguf"
+
+    class Llama:
+        def __init__(self, path, **_):
+            assert path == str(file)
+            self.model, self.n_tokens = None, 0
+
+        def reset(self):
+            self.n_tokens = 0
+
+        def set_seed(self, seed):
+            pass
+
+        def generate(self, tokens, **_):
+            self.n_tokens = len(tokens)
+            while True:
+                yield 77
+                self.n_tokens += 1
+
+        def close(self):
+            pass
+
+    package = SimpleNamespace(Llama=Llama, llama_model_size=lambda model: 5_000_000)
+    monkeypatch.setitem(sys.modules, "llama_cpp", package)
+    monkeypatch.setattr(llama_cpp, "find_spec", lambda name: object())
+    monkeypatch.setattr(llama_cpp, "why_not", lambda *_: None)
+    monkeypatch.setattr("specdemo.bench.engines.gguf_of", lambda *_: file)
+    assert main(command(folders, "--only", "target,llama.cpp")) == 0
+    out, _ = capsys.readouterr()
+    assert "\nllama.cpp, Q4_1 " in out and "Q4_1: 5 MB a token" in out
+    assert "specdemo, target only, float32 / llama.cpp, Q4_1" in out
+    monkeypatch.setattr(llama_cpp, "why_not", lambda *_: "it fell over")
+    assert main(command(folders, "--only", "target,llama.cpp")) == 0
+    assert "llama.cpp is not measured: it fell over." in capsys.readouterr().out

@@ -264,3 +264,23 @@ def test_llama_cpp_is_asked_for_the_same_and_counted(fake, tmp_path):
     assert engine.bytes == 96
     engine.close()
     assert llama.closed
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("", None),
+        (
+            "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
+            "its process was ended by signal 11, so this build",
+        ),
+        ("raise ValueError('no such file.')", "ValueError: no such file"),
+        ("import time; time.sleep(30)", "no token in 0.5 s"),
+    ],
+)
+def test_a_build_that_does_not_fit_is_found_out_in_a_process_of_its_own(monkeypatch, tmp_path, program, words):
+    monkeypatch.setattr(llama_cpp, "_TRIAL", program)
+    if words and "no token" in words:
+        monkeypatch.setattr(llama_cpp, "_TRIAL_S", 0.5)
+    reason = llama_cpp.why_not(tmp_path / "m.gguf", 1)
+    assert reason is None if words is None else reason.startswith(words)

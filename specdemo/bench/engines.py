@@ -132,6 +132,9 @@ def _llama_cpp(pair: Pair, wanted: Wanted, progress: Progress, opened: ExitStack
     if file is None:
         notes.append(f"llama.cpp is not measured: {pair.target.title} does not come from a GGUF file.")
         return
+    if reason := llama_cpp.why_not(file, torch.get_num_threads()):
+        notes.append(f"llama.cpp is not measured: {reason}.")
+        return
     llama = llama_cpp.LlamaCpp(file, torch.get_num_threads(), wanted.context)
     opened.callback(llama.close)
     yield Engine("llama.cpp", "llama.cpp", file.stem.rpartition(".")[2] or "GGUF", llama.bytes, llama)

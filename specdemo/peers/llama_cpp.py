@@ -1,5 +1,7 @@
 """llama.cpp through its Python package, an extra that need not be installed."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -7,11 +9,36 @@ from pathlib import Path
 from ..records import SamplingParams
 from .writer import Tell
 
-PACKAGE = "llama_cpp"
+_PACKAGE = "llama_cpp"
+_TRIAL_S = 60
+
+# The same calls as below, in a few tokens.
+_TRIAL = """
+import sys, llama_cpp
+path, threads = sys.argv[1], int(sys.argv[2])
+llama = llama_cpp.Llama(path, n_ctx=64, n_threads=threads, n_threads_batch=threads, verbose=False)
+tokens = llama.generate(list(range(3, 19)), temp=0.0)
+next(tokens), next(tokens)
+"""
 
 
 def installed() -> bool:
-    return find_spec(PACKAGE) is not None
+    return find_spec(_PACKAGE) is not None
+
+
+def why_not(file: Path, threads: int) -> str | None:
+    """What goes wrong with its first tokens; None where nothing does.
+
+    Tried in a process of its own: a build that does not fit the machine ends its process without a word.
+    """
+    command = [sys.executable, "-c", _TRIAL, str(file), str(threads)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_TRIAL_S, check=False)
+    except subprocess.TimeoutExpired:
+        return f"no token in {_TRIAL_S} s"
+    if done.returncode < 0:
+        return f"its process was ended by signal {-done.returncode}, so this build does not fit this machine"
+    return (done.stderr.strip().splitlines() or ["no reason given"])[-1].rstrip(".") if done.returncode else None
 
 
 class LlamaCpp:
