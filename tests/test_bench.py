@@ -202,6 +202,7 @@ def test_all_of_it(folders, capsys, tmp_path):
         "specdemo, target only, float32",
         "specdemo, K = 1, float32",
         "specdemo, K = 3, float32",
+        "specdemo, K auto, float32",
         "specdemo, target only, unseen, float32",
         "specdemo, K = 1, unseen, float32",
         "transformers generate, float32",

@@ -25,7 +25,7 @@ class Engine:
 
     @property
     def ours(self) -> bool:
-        return self.family in ("target", "speculative", "unseen")
+        return self.family in ("target", "speculative", "auto", "unseen")
 
     @property
     def name(self) -> str:

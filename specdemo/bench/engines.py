@@ -1,13 +1,12 @@
 """The engines of a run of the bench: our own on each pair, and others on the same weights."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
 import torch
 
-from ..block import TOP
 from ..lanes import plain, speculative
 from ..metrics import measure
 from ..models import Pair
@@ -16,7 +15,7 @@ from ..models.quiet import quiet
 from ..models.reference import gguf_of, load_module, streamed_bytes
 from ..peers import library, llama_cpp
 from ..peers.writer import Tell
-from ..records import SamplingParams
+from ..records import Round, SamplingParams
 from .engine import Engine
 
 #: Tokens that prompt lookup drafts at most, as the library's own examples do.
@@ -64,29 +63,31 @@ def open_engines(pairs: Sequence[Pair], wanted: Wanted, progress: Progress) -> I
 
 def _ours(pair: Pair, wanted: Wanted) -> Iterator[Engine]:
     numbers, size = numbers_of(pair), pair.target.streamed_bytes
-    lanes = [("target", None, TOP), *(("speculative", k, TOP) for k in wanted.ks)]
-    lanes += [("unseen", None, 0), ("unseen", wanted.shown_k, 0)]
-    for family, k, top in lanes:
-        title = "specdemo, target only" if k is None else f"specdemo, K = {k}"
-        title += "" if top else ", unseen"
+    alone, auto = partial(plain, pair), partial(speculative, pair, k=None)
+    fixed = {k: partial(speculative, pair, k=k) for k in wanted.ks}
+    shown = wanted.shown_k
+    lanes = [
+        ("target", "target only", alone, None),
+        *(("speculative", f"K = {k}", lane, k) for k, lane in fixed.items()),
+        ("auto", "K auto", auto, None),
+        ("unseen", "target only, unseen", partial(alone, top=0), None),
+        ("unseen", f"K = {shown}, unseen", partial(fixed[shown], top=0), shown),
+    ]
+    for family, title, lane, k in lanes:
         if family in wanted.families:
-            yield Engine(family, title, numbers, size, partial(_write, pair, k, top), k)
+            yield Engine(family, f"specdemo, {title}", numbers, size, partial(_write, lane), k)
 
 
 def _write(
-    pair: Pair,
-    k: int | None,
-    top: int,
+    lane: Callable[..., Iterator[Round]],
     prompt_ids: Sequence[int],
     params: SamplingParams,
     stop_ids: frozenset[int],
     tell: Tell,
 ) -> int:
-    """One of our lanes as a `writer.Write`."""
-    assert stop_ids == pair.stop_ids
-    lane = plain(pair, prompt_ids, params, top=top) if k is None else speculative(pair, prompt_ids, params, k, top=top)
+    """One of our lanes as a `writer.Write`; it knows the pair's stop ids itself, and they are these."""
     rounds = []
-    for round_ in lane:
+    for round_ in lane(prompt_ids=prompt_ids, params=params):
         tell([event.token_id for event in round_.emitted])
         rounds.append(round_)
     return measure(rounds).emitted

@@ -3,7 +3,8 @@
 FAMILIES = {
     "target": "our lane of the target alone",
     "speculative": "our speculative lane, at each K",
-    "unseen": "both without the candidates that the page shows: what looking costs",
+    "auto": "our speculative lane with the K that it chooses itself",
+    "unseen": "two of them without the candidates that the page shows: what looking costs",
     "transformers": "the library's generate",
     "assisted": "the library's assisted generation, at each K",
     "lookup": "the library's assisted generation with drafts looked up in the text",

@@ -77,6 +77,10 @@ class _Timed:
         with self._clock():
             return self._model.feed(ids)
 
+    def feed_narrow(self, ids: torch.Tensor) -> torch.Tensor:
+        with self._clock():
+            return self._model.feed_narrow(ids)
+
     @contextmanager
     def _clock(self) -> Iterator[None]:
         start = time.perf_counter()

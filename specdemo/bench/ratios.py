@@ -56,6 +56,7 @@ class _Ratios:
             yield from self._speed(target, library, 1.8 if bf16 else None)
             yield from self._speed(target, llama, 0.9 if int4 else None)
             yield from self._speed(speculative, target, 1.5 if bf16 else None)
+            yield from self._speed(self._best("auto", numbers), target, 1.0)
             yield from self._speed(speculative, assisted, 2.0 if bf16 else None)
             yield from self._speed(speculative, llama, 1.0 if int4 else None)
             yield from self._first_token(target, library)
