@@ -25,8 +25,10 @@ import torch
 from table_models import markov
 
 from specdemo import engine, maths
+from specdemo.contract import Proposal
 from specdemo.drafters import ModelDrafter
 from specdemo.drafters import model as model_drafter
+from specdemo.pace import Costs, Pace
 from specdemo.records import Round, SamplingParams
 
 EXACT = 1e-12
@@ -371,19 +373,25 @@ FLAT = Case(Pair(everywhere([0.25, 0.25, 0.25, 0.25]), everywhere([0.75, 0.25, 0
 
 
 def law_of_the_engine(
-    case: Case, k: int, length: int, patch: pytest.MonkeyPatch, rounds: int | None = None, coins=ScriptedCoins
+    case: Case,
+    k: int | Callable[[], Pace],
+    length: int,
+    patch: pytest.MonkeyPatch,
+    rounds: int | None = None,
+    coins=ScriptedCoins,
 ) -> np.ndarray:
     """The law of `length` tokens after token 0, from every run that `speculate` can make.
 
-    With `rounds`, the target itself goes on after so many.
+    `k` may make what chooses K, anew for each run. With `rounds`, the target itself goes on after so many.
     """
     p, q = case.pair
 
     def run(script: tuple[float, ...]) -> tuple[list[tuple], int]:
         stream = coins(script)
         patch.setattr(engine, "Coins", lambda seed, device: stream)
-        params = SamplingParams(max_new_tokens=length)
-        made: list[Round] = [*islice(engine.speculate(markov(p), ModelDrafter(markov(q)), [0], params, k=k), rounds)]
+        params, chosen = SamplingParams(max_new_tokens=length), k() if callable(k) else k
+        lane = engine.speculate(markov(p), ModelDrafter(markov(q)), [0], params, k=chosen)
+        made: list[Round] = [*islice(lane, rounds)]
         return [(event.token_id, event.outcome) for round_ in made for event in round_.events], stream.thrown
 
     law = Law()
@@ -409,6 +417,39 @@ def test_a_round_of_the_engine_has_the_law_of_the_target(case: Case, k: int, mon
 @pytest.mark.parametrize(("k", "length"), [(0, 3), (1, 4), (2, 4)])
 def test_whole_runs_of_the_engine_have_the_law_of_the_target(k: int, length: int, monkeypatch) -> None:
     assert error(law_of_the_engine(TWO, k, length, monkeypatch), TWO.pair.p) < EXACT
+
+
+class SwiftPace(Pace):
+    """K is 1 to begin with; one acceptance makes it 2, one rejection 0. `chosen` are all that were ever chosen."""
+
+    chosen: set[int] = set()
+
+    def __init__(self) -> None:
+        super().__init__(Costs((1.0, 1.37, 1.53), 0.1))
+
+    def __call__(self, last: Round | None) -> int:
+        k = super().__call__(last)
+        self.chosen.add(k)
+        return k
+
+
+def test_a_k_that_is_chosen_from_past_rounds_leaves_the_law_alone(monkeypatch) -> None:
+    assert error(law_of_the_engine(TWO, SwiftPace, 4, monkeypatch), TWO.pair.p) < EXACT
+    assert SwiftPace.chosen == {0, 1, 2}
+
+
+def test_a_k_that_is_chosen_from_the_drafts_themselves_is_rejected(monkeypatch) -> None:
+    """A draft that might be refused is taken back unseen: token 0 comes at .5 × .25 instead of .25."""
+
+    def peeking(drafter: ModelDrafter, committed, k, params, coins) -> Proposal:
+        drafted = honest(drafter, committed, k, params, coins)
+        doubtful = drafted.ids[0] == 0  # p is .25 there, and q .5
+        return Proposal.none(drafter.model.vocab_size, drafter.model.device) if doubtful else drafted
+
+    honest = ModelDrafter.propose
+    monkeypatch.setattr(ModelDrafter, "propose", peeking)
+    law = law_of_the_engine(TWO, 1, 2, monkeypatch, rounds=1)
+    assert law.sum(axis=1) == pytest.approx([0.125, 0.875], abs=EXACT)
 
 
 def test_the_engine_with_a_coin_used_twice_is_rejected(monkeypatch) -> None:
