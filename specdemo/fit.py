@@ -8,6 +8,21 @@ import torch
 LEAST_EXPECTED = 10
 
 
+_REACH = 1.959964  # standard errors that hold 95 % of a normal law
+
+
+def interval(count: int, n: int) -> tuple[float, float]:
+    """The probabilities that fit `count` of `n` draws, 95 % of the time: Wilson's score interval (Wilson 1927).
+
+    It stays within 0 and 1, and is no point where none or all of the draws are meant.
+    """
+    spread = _REACH**2 / n
+    share = count / n
+    middle = (share + spread / 2) / (1 + spread)
+    half = (share * (1 - share) * spread + spread**2 / 4) ** 0.5 / (1 + spread)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
 class Fit(NamedTuple):
     """How well `n` draws fit a law.
 

@@ -87,6 +87,14 @@ def overlap(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
     return torch.minimum(p, q).sum(dim=-1)
 
 
+def acceptance(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+    """min(1, p/q): the probability that `verify` keeps a token drawn from q. (…, V), (…, V) -> (…, V)
+
+    0 where the draft proposes nothing.
+    """
+    return torch.where(q > 0, p / q, 0).clamp(max=1)
+
+
 def residual(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
     """max(0, p − q) / (1 − α): (n, V), (n, V) -> (n, V).
 

@@ -55,6 +55,11 @@ class Speller:
         return replace(event, text=tail.add(event.token_id), top=top)
 
 
+def continuation(decode: Decode, before: Sequence[int], ids: Sequence[int]) -> str:
+    """What `ids` add to the text of `before`, without a last character that is unfinished."""
+    return _Tail(decode, before).add(*ids)
+
+
 def append(round_: Round, text: str) -> Round:
     """The round with `text`, what a speller's `flush` gave, added to its last emitted token."""
     last = max(i for i, event in enumerate(round_.events) if event.outcome.emitted)

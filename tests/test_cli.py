@@ -15,7 +15,7 @@ import pytest
 from tiny import tiny_pair
 
 from specdemo import maths
-from specdemo.check import check
+from specdemo.check import Check
 from specdemo.cli import main
 from specdemo.cli import writing as writing_module
 from specdemo.cli.arguments import parser
@@ -300,7 +300,7 @@ import sys
 sys.path[:0] = {paths}
 from tiny import tiny_pair
 import specdemo.cli.load as load
-from specdemo.check import check
+from specdemo.check import Check
 from specdemo.cli import main
 load.load_pair = lambda spec, **how: tiny_pair(max_position_embeddings=100_000)
 sys.exit(main({argv}))
@@ -529,5 +529,5 @@ def test_without_its_packages_it_says_what_to_do() -> None:
 def test_the_check_has_one_default() -> None:
     """Help may not import torch, so the parser spells the numbers of `check` again."""
     args = parser().parse_args(["check"])
-    defaults = {name: argument.default for name, argument in inspect.signature(check).parameters.items()}
+    defaults = {name: argument.default for name, argument in inspect.signature(Check).parameters.items()}
     assert (args.k, args.samples) == (defaults["k"], defaults["samples"])

@@ -20,9 +20,10 @@ FLOORS = [
     ["models", "drafters", "text", "memo"],
     ["block", "peers"],
     ["engine"],
-    ["race", "metrics", "trace", "lanes"],
+    ["race", "metrics", "trace", "lanes", "check"],
+    ["pay", "sweep"],
     ["view"],
-    ["session", "check", "bench"],
+    ["session", "bench"],
     ["ui"],
     ["cli"],
     ["__main__", "app"],
@@ -40,7 +41,7 @@ HOMES = {
 }
 
 #: Rooms that must work where nothing but Python is.
-BARE = ["words", "records", "files", "spot", "palette", "text", "trace", "metrics", "race"]
+BARE = ["words", "records", "files", "spot", "palette", "text", "trace", "metrics", "race", "pay"]
 
 
 class Import(NamedTuple):

@@ -20,7 +20,7 @@ from specdemo.metrics import measure
 from specdemo.models import CATALOGUE, LoadError
 from specdemo.records import Outcome, Round, TokenEvent
 from specdemo.session import LANES, Log, Pairs, Phase, Request, Run, Session, Store, Turns
-from specdemo.session import job as job_module
+from specdemo.session import run as run_module
 from specdemo.trace import from_json, to_json
 
 LIMIT_S = 60.0
@@ -152,7 +152,7 @@ def test_the_seed_that_was_drawn_is_told_and_runs_the_same_again(pair):
 
 
 def test_updates_come_at_most_once_in_their_interval(pair, monkeypatch):
-    monkeypatch.setattr(job_module, "UPDATE_S", 0.2)
+    monkeypatch.setattr(run_module, "UPDATE_S", 0.2)
     start = time.monotonic()
     deltas = told(Run(request(length=60), pairs_of(pair), Turns()))
     assert len(deltas) <= 2 + (time.monotonic() - start) / 0.2

@@ -20,6 +20,8 @@ COMPUTED = [
     *(f"end_{why}" for why in Ending),
     *(f"why_{why}" for why in (*Slowdown, "resampled", "discarded", "bonus", "plain")),
     *(f"{outcome}{end}" for outcome in Outcome for end in ("", "_meaning")),
+    *(f"pay_speedup_{source}" for source in ("run", "sweep", "set")),
+    *("pay_turns", "pay_length"),
     *(f"per_second_{lane}" for lane in ("spec", "plain")),
     *("draft", "verify", "other", "prefill"),
 ]

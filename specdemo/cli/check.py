@@ -5,9 +5,8 @@ import sys
 
 import torch
 
-from ..check import EXACT, FALSE_ALARM, ROUNDING, Verdict, check
+from ..check import EXACT, FALSE_ALARM, ROUNDING, Check, Comparison, Verdict
 from ..contract import NumericalFault
-from ..fit import Fit
 from ..records import SamplingParams
 from .faults import Fault
 from .load import ProgressLine, drafts_of, encoded, loaded, prompt_of
@@ -26,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         with ProgressLine(sys.stderr) as line:
             target = pair.open_target()
-            verdict = check(
+            check = Check(
                 target,
                 pair.open_draft(target),
                 ids,
@@ -34,8 +33,10 @@ def run(args: argparse.Namespace) -> int:
                 k=k,
                 samples=args.samples,
                 reads_target=pair.draft.reads_target,
-                progress=line.tell,
             )
+            for _ in check.steps():
+                line.tell(check.runs / check.samples, f"Run {check.runs} of {check.samples} …")
+            verdict = check.verdict()
     except NumericalFault as fault:
         raise Fault(str(fault)) from fault
     except torch.OutOfMemoryError as error:
@@ -56,14 +57,15 @@ def _lines(verdict: Verdict) -> list[tuple[str, str]]:
         ("", f"to within {exact.error:.1e} (allowed {EXACT:.0e}); coins judged wrongly: {exact.miscast}"),
         ("", f"in the engine's own float32 to within {exact.rounding:.1e} (allowed {ROUNDING:.0e})"),
         ("", ""),
-        ("sampled", f"{verdict.fits[0].n} runs of the engine against the target's own probabilities"),
-        *(("", _fit(fit, n)) for n, fit in enumerate(verdict.fits, start=1)),
+        ("sampled", f"{verdict.runs} runs of the engine against the target's own probabilities"),
+        *(("", _compared(one)) for one in verdict.comparisons),
         ("", f"first drafts kept: {100 * verdict.kept:.1f} %, foretold by α: {100 * verdict.alpha:.1f} %"),
     ]
 
 
-def _fit(fit: Fit, tokens: int) -> str:
-    what = "first token   " if tokens == 1 else f"first {tokens} tokens"
+def _compared(one: Comparison) -> str:
+    fit = one.engine
+    what = "first token   " if one.length == 1 else f"first {one.length} tokens"
     chi2 = f"χ² {fit.chi2:.1f} over {fit.cells} cells, p-value {fit.p_value:.2g}"
     distance = f"total variation {fit.distance:.4f}, by chance alone {fit.expected_distance:.4f}"
     return f"{what}  {chi2}; {distance}" + (f"; impossible tokens: {fit.impossible}" if fit.impossible else "")
@@ -76,6 +78,6 @@ def _sentence(verdict: Verdict) -> str:
             f" A sampled line fails a right engine about once in {1 / FALSE_ALARM:,.0f} times."
         )
     parts = [] if verdict.exact.holds else ["the exact law of a position is not the target's"]
-    if any(fit.p_value < FALSE_ALARM for fit in verdict.fits):
+    if any(one.engine.p_value < FALSE_ALARM for one in verdict.comparisons):
         parts.append("the target's own texts would look like these runs less than once in a million times")
     return f"NOT lossless: {'; '.join(parts)}."

@@ -4,7 +4,6 @@ import logging
 import queue
 import secrets
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Generic, TypeVar
@@ -13,13 +12,9 @@ import torch
 
 from ..contract import NumericalFault
 from ..models import LoadError, Pair, PairSpec
-from ..view.deltas import to_text
 from .pairs import Pairs
 from .phase import Phase, Told
 from .turns import Turns
-
-#: Seconds: between two updates of the page, and the longest silence.
-UPDATE_S, SILENCE_S = 0.05, 0.25
 
 _LOOK_S = 0.05
 
@@ -34,12 +29,11 @@ def new_id() -> str:
 
 
 class Job(Generic[LogT]):
-    """What was asked for, to its end. `deltas` may be closed, and `stop` called, at any time from any thread.
+    """What was asked for, to its end; `look` and `stop` may be called at any time from any thread.
 
-    A thread of its own does the work (`_steps`) and only puts what comes out into a queue. Whoever reads takes it into
-    the log (`_take`) and makes deltas of that (`_tellings`), so that the page never enters the engine's clock; and a
-    reader never waits for the work longer than `SILENCE_S`, so that a stop takes effect at once even while a long
-    prompt is being read.
+    A thread of its own does the work (`_steps`) and only puts what comes out into a queue. Whoever looks takes it into
+    the log (`_take`), so that the page never enters the engine's clock; and nobody waits for the work, so that a stop
+    takes effect at once even while a long prompt is being read.
     """
 
     def __init__(self, log: LogT, spec: PairSpec, pairs: Pairs, turns: Turns) -> None:
@@ -54,15 +48,11 @@ class Job(Generic[LogT]):
     # -- what each kind of work says of itself ------------------------------------------------------------------------
 
     def _steps(self, pair: Pair) -> Iterator[object]:
-        """Do the work, on the worker's thread; yields what `_take` is given."""
+        """Do the work, on the worker's thread; yields what `_take` is given, or None where nothing was found."""
         raise NotImplementedError
 
     def _take(self, news: object) -> None:
         """Take news into the log; the first result has the phase become "running"."""
-        raise NotImplementedError
-
-    def _tellings(self) -> Iterator[dict[str, object]]:
-        """What one reader is told, a delta at a time, for ever."""
         raise NotImplementedError
 
     def _end(self, phase: Phase) -> None:
@@ -72,25 +62,8 @@ class Job(Generic[LogT]):
 
     # -- the reader's side --------------------------------------------------------------------------------------------
 
-    def deltas(self) -> Iterator[str]:
-        """Start, and tell all that happens as JSON: the first thing at once, then at most one update in `UPDATE_S`.
-
-        The last delta has the final phase. Closing the generator stops the work.
-        """
+    def start(self) -> None:
         self._worker.start()
-        tellings = self._tellings()
-        try:
-            while True:
-                now = time.monotonic()
-                with self._reading:
-                    final = self.look().phase.final
-                    delta = next(tellings)
-                yield to_text(delta)
-                if final:
-                    return
-                self._await_news(now)
-        finally:
-            self.stop()
 
     def look(self) -> LogT:
         """What is known now."""
@@ -115,12 +88,6 @@ class Job(Generic[LogT]):
             if not self.look().phase.final:
                 self._end(Phase("stopped"))
         self._news.set()
-
-    def _await_news(self, updated: float) -> None:
-        """Return once there is news and the last update is `UPDATE_S` ago, or after `SILENCE_S`."""
-        self._news.wait(SILENCE_S)
-        self._news.clear()
-        self._stop.wait(max(0.0, updated + UPDATE_S - time.monotonic()))
 
     # -- the worker's side --------------------------------------------------------------------------------------------
 
@@ -150,7 +117,8 @@ class Job(Generic[LogT]):
     def _run(self, pair: Pair) -> None:
         with closing(self._steps(pair)) as steps:
             for news in steps:
-                self._put(news)
+                if news is not None:
+                    self._put(news)
                 if self._stop.is_set():
                     return
         self._put(Phase("done"))

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ..words import Saying, everywhere
+
 _FINAL = ("done", "stopped", "failed", "recorded")
 
 
@@ -29,7 +31,11 @@ class Phase:
         return self.name in _FINAL
 
     def told(self) -> dict[str, object]:
-        return {"name": self.name, **self.values}
+        """As JSON; a sentence in every language."""
+        values = {
+            name: everywhere(value) if isinstance(value, Saying) else value for name, value in self.values.items()
+        }
+        return {"name": self.name, **values}
 
 
 class Told(Protocol):

@@ -1,5 +1,6 @@
 """What a run is asked for, checked: the page may send any JSON."""
 
+import inspect
 import secrets
 from dataclasses import dataclass
 
@@ -37,7 +38,7 @@ class Request:
     def of(
         cls,
         *,
-        prompt: object,
+        prompt: object = "",
         pair: object = "embedded",
         target: object = "",
         draft: object = "",
@@ -65,6 +66,10 @@ class Request:
                 max_new_tokens=_whole("Length", length, 1, MAX_LENGTH),
             ),
         )
+
+
+#: The names of what `Request.of` takes.
+FIELDS = tuple(inspect.signature(Request.of).parameters)
 
 
 def _text(value: object) -> str:

@@ -11,6 +11,7 @@ from ..models import Pair
 from ..race import race
 from ..records import Round, Trace
 from ..text import Speller
+from ..view.deltas import to_text
 from .job import Job, new_id
 from .log import LANES, Lane, Log
 from .pairs import Pairs
@@ -18,8 +19,8 @@ from .phase import Phase
 from .request import Request
 from .turns import Turns
 
-#: Seconds between two updates of the page's numbers.
-STATS_S = 0.25
+#: Seconds: between two updates of the page, between two updates of its numbers, and the longest silence.
+UPDATE_S, STATS_S, SILENCE_S = 0.05, 0.25, 0.25
 
 
 class _Begun(NamedTuple):
@@ -31,7 +32,7 @@ class _Begun(NamedTuple):
 
 
 class Run(Job[Log]):
-    """A run from its request to its end."""
+    """A run from its request to its end. `deltas` may be closed at any time from any thread."""
 
     def __init__(self, request: Request, pairs: Pairs, turns: Turns) -> None:
         log = Log(
@@ -47,6 +48,26 @@ class Run(Job[Log]):
         self._stop_ids: frozenset[int] = frozenset()
         self._spellers: dict[Lane, Speller] = {}
 
+    def deltas(self) -> Iterator[str]:
+        """Start, and tell all that happens as JSON: the first thing at once, then at most one update in `UPDATE_S`.
+
+        The last delta has the final phase. Closing the generator stops the work.
+        """
+        self.start()
+        tellings = self._tellings()
+        try:
+            while True:
+                now = time.monotonic()
+                with self._reading:
+                    final = self.look().phase.final
+                    delta = next(tellings)
+                yield to_text(delta)
+                if final:
+                    return
+                self._await_news(now)
+        finally:
+            self.stop()
+
     def trace(self) -> Trace:
         with self._reading:
             return self.look().trace()
@@ -56,6 +77,7 @@ class Run(Job[Log]):
             return self.look().snapshot(since)
 
     def _tellings(self) -> Iterator[dict[str, object]]:
+        """What one reader is told, a delta at a time, for ever."""
         given, told_pair, told_stats = dict.fromkeys(LANES, 0), None, float("-inf")
         while True:
             log, now = self._log, time.monotonic()
@@ -64,6 +86,12 @@ class Run(Job[Log]):
             delta = log.delta(given, with_head=with_head, with_stats=with_stats)
             given, told_pair = {lane: len(log.rounds[lane]) for lane in LANES}, log.pair
             yield delta
+
+    def _await_news(self, updated: float) -> None:
+        """Return once there is news and the last update is `UPDATE_S` ago, or after `SILENCE_S`."""
+        self._news.wait(SILENCE_S)
+        self._news.clear()
+        self._stop.wait(max(0.0, updated + UPDATE_S - time.monotonic()))
 
     def _take(self, news: "_Begun | tuple[Lane, Round]") -> None:
         if isinstance(news, _Begun):

@@ -1,18 +1,18 @@
 """What the page may ask for: a method a question, each safe against whatever a browser may send."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 
 from ..models import CATALOGUE, PairSpec
-from ..records import Trace, is_whole
+from ..records import Round, Trace, is_whole
 from ..trace import to_json
 from ..view.deltas import to_text
 from ..view.inspection import inspection
 from ..view.position import SHOWN
 from ..words import ENGLISH, LANGUAGES, WORDS, everywhere
-from .log import LANES, Log
+from .log import LANES, Lane, Log
 from .pairs import Pairs
-from .request import OWN, Request
+from .request import FIELDS, OWN, Request
 from .run import Run
 from .store import Store
 from .turns import Turns
@@ -65,9 +65,7 @@ class Session:
     def run(self, **fields: object) -> Iterator[str]:
         """Deltas of a new run; for a request that cannot be met one delta that says why. Fields as in `Request.of`."""
         try:
-            if fields.get("pair") == OWN and not self.own_models:
-                raise ValueError("Models of your own are switched off on this server.")
-            request = Request.of(**fields)
+            request = self.request(fields)
         except ValueError as error:
             sentence = str(error)[:1].upper() + str(error)[1:]
             # Numbered, because the page takes no notice of the same text twice.
@@ -76,6 +74,14 @@ class Session:
         run = Run(request, self.pairs, self.turns)
         self._runs.put(run.id, run)
         yield from run.deltas()
+
+    def request(self, fields: Mapping[str, object]) -> Request:
+        """What these fields ask for, as in `Request.of`. Raises ValueError where it cannot be met here."""
+        for name in fields.keys() - FIELDS:
+            raise ValueError(f"There is no setting called {name[:60]!r}; there are {', '.join(FIELDS)}.")
+        if fields.get("pair") == OWN and not self.own_models:
+            raise ValueError("Models of your own are switched off on this server.")
+        return Request.of(**fields)
 
     def stop(self, question: Question) -> dict[str, object] | None:
         """End a run; what the page lacks of it."""
@@ -102,6 +108,11 @@ class Session:
         theme = theme if theme in ("light", "dark") else "light"
         words = WORDS[language] if (language := question.get("language")) in LANGUAGES else ENGLISH
         return inspection(round_, place, theme, max(2, min(shown, SHOWN)) if is_whole(shown) else SHOWN, words)
+
+    def lanes(self, run_id: object) -> Mapping[Lane, Sequence[Round]] | None:
+        """The rounds of a run so far; None for a run that is forgotten."""
+        run = self._runs.get(run_id)
+        return run and {lane: tuple(rounds) for lane, rounds in run.look().rounds.items()}
 
     def trace(self, question: Question) -> str | None:
         """A run as the JSON of a trace."""

@@ -6,6 +6,8 @@ from ..session import Session
 from ..words import ENGLISH
 from .files import template
 from .labels import Labels
+from .pay import pay
+from .proof import proof
 from .race import race
 
 #: Runs that may wait at once.
@@ -36,4 +38,8 @@ def build(session: Session) -> gr.Blocks:
 def _tabs(session: Session, said: Labels) -> None:
     """What is in a tab is made when it is first opened, and kept."""
     with said(gr.Tab(id="race", elem_id="sd-tab-race"), label="tab_race"):
-        race(session, said, _AT_ONCE)
+        fields = race(session, said, _AT_ONCE)
+    with said(gr.Tab(id="proof", elem_id="sd-tab-proof"), label="tab_proof"):
+        proof(session, fields)
+    with said(gr.Tab(id="pay", elem_id="sd-tab-pay"), label="tab_pay"):
+        pay(session, fields)

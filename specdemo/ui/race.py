@@ -2,14 +2,19 @@
 
 from collections.abc import Iterator
 
+import gradio as gr
+
 from ..session import Session
 from .controls import controls
 from .labels import Labels
 from .stage import stage
 
 
-def race(session: Session, said: Labels, at_once: int) -> None:
-    """`at_once`: runs that may wait at once, shown or unshown; the session lets one of them work at a time."""
+def race(session: Session, said: Labels, at_once: int) -> dict[str, gr.components.Component]:
+    """The fields of what a run is asked for with, by name.
+
+    at_once  runs that may wait at once, shown or unshown; the session lets one of them work at a time
+    """
     asked = controls(said, session.own_models, session.default.name)
     shown = stage(session)
 
@@ -25,3 +30,4 @@ def race(session: Session, said: Labels, at_once: int) -> None:
         api_visibility="private",
     )
     asked.stop.click(None, cancels=[running], api_visibility="private")
+    return asked.fields

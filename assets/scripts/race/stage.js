@@ -1,5 +1,6 @@
 // The stage: takes the deltas and hands each part what is new to it.
 
+import { setCurrent } from "../shared/current.js";
 import { plotly } from "../shared/plotly.js";
 import { reliable } from "../shared/server.js";
 import { speak } from "../shared/words.js";
@@ -92,6 +93,7 @@ export class Stage {
     }
     this.say.phase(this.log.phase);
     this.running(!this.log.final);
+    if (this.log.final) setCurrent(this.log.run);
     this.download.disabled = !(this.log.final && this.log.rounds.spec.length);
     if (this.log.final && !this.chosen && this.log.pick) {
       const [round, event] = this.log.pick;

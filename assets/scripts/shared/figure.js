@@ -71,15 +71,33 @@ export class Figure {
   }
 }
 
-/** A trace's entry in the legend: its colour, its stripes, its name. */
-function keyOf({ name, marker }) {
+/** A trace's entry in the legend: how it is drawn, and its name. */
+function keyOf(trace) {
   const key = document.createElement("span");
   key.className = "sd-figure-key";
+  key.append(trace.type === "scatter" ? strokeOf(trace) : swatchOf(trace), trace.name);
+  return key;
+}
+
+/** Of a bar: its colour, its stripes. */
+function swatchOf({ marker }) {
   const swatch = document.createElement("i");
   const { pattern } = marker;
   swatch.style.background = pattern
     ? `repeating-linear-gradient(-45deg, ${pattern.fgcolor} 0 2px, ${pattern.bgcolor} 2px 5px)`
     : marker.color;
-  key.append(swatch, name);
-  return key;
+  return swatch;
+}
+
+const SYMBOLS = { circle: "●", diamond: "◆", "diamond-open": "◇", "line-ns": "┃" };
+const DASHES = { solid: "solid", dash: "dashed", dot: "dotted" };
+
+/** Of a line or of points: its dashes, their shape. */
+function strokeOf({ mode, marker, line }) {
+  const stroke = document.createElement("b");
+  stroke.style.color = marker.color;
+  if (mode === "lines") stroke.style.borderTop = `3px ${DASHES[line.dash]} ${line.color}`;
+  else stroke.textContent = SYMBOLS[marker.symbol];
+  stroke.classList.toggle("sd-figure-line", mode === "lines");
+  return stroke;
 }

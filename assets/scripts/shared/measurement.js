@@ -1,0 +1,119 @@
+// A measurement on the server: begun, looked at until it ends, and stopped.
+
+import { isShown } from "./shown.js";
+import { tell } from "./words.js";
+
+const LOOK_MS = 250;
+
+const FINAL = ["done", "stopped", "failed", "lost"];
+
+/** Of what an update of the page shows: where it is told, by the class names of the template. */
+export class Measurement {
+  /**
+   * root      holds a .sd-measure: a form with its buttons, the sentence and the bar
+   * server    {start, look, stop}, each a promise of what is told
+   * words     phase -> [key, values] for what the race has no sentence for
+   * fields    a promise of the race's fields
+   * question  what else belongs to a question, of the form and of how it is looked at
+   * onNews    gets what is shown, once it is new
+   */
+  constructor(root, server, { words, fields, question, onNews }) {
+    this.root = root;
+    this.server = server;
+    this.words = words;
+    this.fields = fields;
+    this.question = question;
+    this.onNews = onNews;
+    this.sentence = root.querySelector(".sd-measure-text");
+    this.clamped = root.querySelector(".sd-measure-clamped");
+    this.bar = root.querySelector(".sd-measure-bar");
+    this.go = root.querySelector("[type=submit]");
+    this.halt = root.querySelector(".sd-measure-stop");
+    this.run = null;
+    this.news = -1;
+    this.attempt = 0; // counts what was begun, so that a late answer about another one is passed over
+    root.querySelector("form").addEventListener("submit", (submit) => {
+      submit.preventDefault();
+      this.start();
+    });
+    this.halt.addEventListener("click", () => this.stop());
+    document.addEventListener("keydown", (press) => {
+      if (press.key !== "Escape" || !this.running || !isShown(root)) return;
+      press.preventDefault();
+      this.stop();
+    });
+    this.phase({ name: "idle" });
+  }
+
+  get running() {
+    return this.root.dataset.state === "running";
+  }
+
+  async start() {
+    if (this.running) return;
+    const attempt = (this.attempt += 1);
+    this.run = null;
+    this.news = -1;
+    this.phase({ name: "sent" });
+    const fields = await this.fields();
+    if (attempt === this.attempt) await this.ask(() => this.server.start({ ...this.question(), fields }));
+  }
+
+  async stop() {
+    if (!this.running) return;
+    this.attempt += 1;
+    this.phase({ name: "stopped" });
+    if (this.run) await this.ask(() => this.server.stop(this.known()));
+  }
+
+  /** Have what was found shown again, in another language, say. */
+  async again() {
+    this.news = -1;
+    if (this.run) await this.ask(() => this.server.look(this.known()));
+  }
+
+  known() {
+    return { ...this.question(), run: this.run, news: this.news };
+  }
+
+  /** Take what an answer tells, and look again until there is no more to come. */
+  async ask(question) {
+    const { attempt } = this;
+    try {
+      const told = await question();
+      if (attempt !== this.attempt) {
+        if (told?.run && told.run !== this.run) await this.server.stop({ run: told.run }); // begun when all was over
+        return;
+      }
+      if (told) await this.take(told);
+    } catch {
+      if (attempt === this.attempt) this.phase({ name: "lost" });
+      return;
+    }
+    clearTimeout(this.timer);
+    if (this.running) this.timer = setTimeout(() => this.ask(() => this.server.look(this.known())), LOOK_MS);
+  }
+
+  async take(told) {
+    this.run = told.run ?? this.run;
+    this.phase(told.phase, told.head);
+    if (!told.shown) return;
+    this.news = told.news;
+    await this.onNews(told.shown);
+  }
+
+  phase(phase, head) {
+    const [key, values] = this.words[phase.name]?.(phase) ?? [`phase_${phase.name}`, phase];
+    tell(this.sentence, key, values);
+    this.clamped.hidden = !head?.clamped;
+    if (head?.clamped) tell(this.clamped, this.words.clamped, head);
+    const on = phase.name !== "idle" && !FINAL.includes(phase.name);
+    this.root.dataset.state = on ? "running" : "idle";
+    this.root.dataset.phase = phase.name;
+    this.go.disabled = on;
+    this.halt.disabled = !on;
+    const fraction = phase.asked ? phase.runs / phase.asked : (phase.fraction ?? 0);
+    this.bar.classList.toggle("sd-on", on);
+    this.bar.firstElementChild.style.width = `${100 * fraction}%`;
+  }
+}

@@ -1,0 +1,86 @@
+"""The measurements of a tab: begun, looked at and stopped by whatever a browser may send."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from ..models import Pair
+from ..palette import ThemeName
+from ..records import is_whole
+from ..words import ENGLISH, LANGUAGES, WORDS, Spoken, Words
+from .measurement import Found, Measurement
+from .phase import Phase
+from .request import Request
+from .session import Question, Session
+from .store import Store
+
+
+class Plan(NamedTuple):
+    """What is to be measured.
+
+    head   what was asked for, for the page
+    begin  as for `Measurement`
+    """
+
+    request: Request
+    head: Mapping[str, object]
+    begin: Callable[[Pair], Iterator[Found | None]]
+
+
+#: What is found as JSON, in a theme and a language, and as the question wants it.
+Show = Callable[[Found, Question, ThemeName, Words], dict[str, object]]
+
+
+class Measurements:
+    """`plan` makes one of a request and the rest of a question, or raises ValueError."""
+
+    def __init__(self, session: Session, plan: Callable[[Request, Question], Plan], show: Show) -> None:
+        self._session, self._plan, self._show = session, plan, show
+        self._kept = Store(capacity=16)
+
+    def start(self, question: Question) -> dict[str, object]:
+        """Begin; `question["fields"]` as for `Request.of`. What is told is told by `look`, or why it cannot be."""
+        fields = question.get("fields")
+        try:
+            request = self._session.request(fields if isinstance(fields, Mapping) else {})
+            plan = self._plan(request, question)
+        except ValueError as error:
+            said = error.saying if isinstance(error, Spoken) else str(error)
+            return {"phase": Phase("failed", {"sentence": said}).told()}
+        measurement = Measurement(plan.head, request.pair, plan.begin, self._session.pairs, self._session.turns)
+        self._kept.put(measurement.id, measurement)
+        measurement.start()
+        return self._told(measurement, question)
+
+    def look(self, question: Question) -> dict[str, object] | None:
+        """How it goes on, and what is found where the page has another number of `news`; None for a forgotten one."""
+        measurement = self._kept.get(question.get("run"))
+        return measurement and self._told(measurement, question)
+
+    def stop(self, question: Question) -> dict[str, object] | None:
+        measurement = self._kept.get(question.get("run"))
+        if measurement:
+            measurement.stop()
+        return self.look(question)
+
+    def found(self, run_id: object) -> Found | None:
+        """What a measurement has found."""
+        measurement = self._kept.get(run_id)
+        return measurement and measurement.look().found
+
+    def _told(self, measurement: Measurement, question: Question) -> dict[str, object]:
+        sheet = measurement.look()
+        told = {"run": sheet.run_id, "phase": sheet.phase.told(), "head": dict(sheet.head), "news": sheet.news}
+        known = question.get("news")
+        if sheet.found is not None and not (is_whole(known) and known == sheet.news):
+            told["shown"] = self._show(sheet.found, question, theme_of(question), words_of(question))
+        return told
+
+
+def theme_of(question: Question) -> ThemeName:
+    return "dark" if question.get("theme") == "dark" else "light"
+
+
+def words_of(question: Question) -> Words:
+    """In the reader's language."""
+    language = question.get("language")
+    return WORDS[language] if isinstance(language, str) and language in LANGUAGES else ENGLISH

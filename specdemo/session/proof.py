@@ -1,0 +1,90 @@
+"""Is it lossless? As a measurement for the page."""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from ..check import Check, Verdict
+from ..models import Pair
+from ..palette import ThemeName
+from ..records import is_whole
+from ..text import continuation
+from ..view.proof import comparison_figure, conclusions, tests
+from ..words import Refusal, Words
+from .measurements import Plan
+from .request import Request
+from .session import Question
+
+#: Runs of the engine that a page may ask for.
+MOST_RUNS = 20_000
+
+_LOOK_S = 0.3  # between two looks at what was found: each takes some milliseconds from the runs
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a check has found so far, of `asked` runs, with the texts of the beginnings that it names."""
+
+    verdict: Verdict
+    asked: int
+    texts: Mapping[tuple[int, ...], str]
+
+    @property
+    def progress(self) -> dict[str, object]:
+        return {"positions": self.verdict.exact.positions, "runs": self.verdict.runs, "asked": self.asked}
+
+
+def plan(request: Request, question: Question) -> Plan:
+    """`question["runs"]` of the engine, at most `MOST_RUNS`. Raises ValueError."""
+    if request.k < 1:
+        raise Refusal("proof_no_drafts", k=request.k)
+    wanted = question.get("runs")
+    if not is_whole(wanted) or wanted < 1:
+        raise Refusal("proof_bad_runs", runs=repr(wanted)[:40], most=f"{MOST_RUNS:,}")
+    runs = min(wanted, MOST_RUNS)
+    params = request.params
+    head = {
+        "prompt": request.prompt,
+        "k": request.k,
+        "temperature": params.temperature,
+        "seed": params.seed,
+        "runs": runs,
+        "asked": min(wanted, 10**12),
+        "clamped": wanted > runs,
+    }
+    return Plan(request, head, partial(_proofs, request, runs))
+
+
+def _proofs(request: Request, runs: int, pair: Pair) -> Iterator[Proof | None]:
+    ids = pair.encode(request.prompt, request.chat and pair.has_chat)
+    target = pair.open_target()
+    draft = pair.open_draft(target)
+    check = Check(target, draft, ids, request.params, k=request.k, samples=runs, reads_target=pair.draft.reads_target)
+    due = time.monotonic()
+    for _ in check.steps():
+        if time.monotonic() < due:
+            yield None
+        else:
+            yield _proof(check, pair, ids)
+            due = time.monotonic() + _LOOK_S
+    yield _proof(check, pair, ids)
+
+
+def _proof(check: Check, pair: Pair, prompt_ids: list[int]) -> Proof:
+    verdict = check.verdict()
+    named = {cell.ids for one in verdict.comparisons for cell in one.cells}
+    return Proof(verdict, check.samples, {ids: continuation(pair.decode, prompt_ids, ids) for ids in named})
+
+
+def show(found: Proof, question: Question, theme: ThemeName, words: Words) -> dict[str, object]:
+    """The histogram of the length that `question` names, the tests and the sentences."""
+    compared = {one.length: one for one in found.verdict.comparisons}
+    length = question.get("length")
+    one = compared.get(length if is_whole(length) else 1) or compared.get(1)
+    return {
+        "length": one.length if one else None,
+        "figure": comparison_figure(one, found.texts, theme, words) if one else None,
+        "tests": tests(found.verdict, words),
+        "lines": conclusions(found.verdict, found.asked, words),
+    }
