@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from plotly import graph_objects as go
 from tiny import byte_tokenizer, tiny_config, tiny_model
 
 from specdemo.bench import run as run_module
@@ -226,6 +227,7 @@ def test_all_of_it(folders, capsys, tmp_path):
     assert all(f"<td>{name}</td>" in page for name in names) and "Plotly.react" in page and "[[" not in figures_of(page)
     shown = json.loads(figures_of(page))
     assert [len(shown[theme]) for theme in ("light", "dark")] == [4, 4]
+    assert all(go.Figure(figure) for theme in shown.values() for figure in theme), "plotly refuses one"
     assert shown["light"][0]["layout"]["yaxis"]["ticktext"] == names
 
 
