@@ -8,6 +8,7 @@ from torch.nn.functional import pad
 from . import maths
 from .contract import NumericalFault
 from .records import Outcome, TokenEvent, TopRow
+from .words import Saying
 
 #: Candidates of p and of q that are kept for the picture of a position.
 TOP = 12
@@ -61,10 +62,7 @@ def _refuse_nonsense(rows: list[list[float]], position: int) -> None:
         _, p, q = _candidates(row)
         for name, probabilities in (("target", p), ("draft", q)):
             if math.isnan(sum(probabilities)):
-                raise NumericalFault(
-                    f"the {name}'s logits at position {position + i} are no distribution: NaN, +infinity, or nothing"
-                    " but -infinity"
-                )
+                raise NumericalFault("no_distribution", model=Saying(f"the_{name}"), position=position + i)
 
 
 def _candidates(row: list[float]) -> tuple[list[float], list[float], list[float]]:

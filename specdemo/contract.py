@@ -22,12 +22,13 @@ from typing import NamedTuple, Protocol
 import torch
 
 from .records import SamplingParams
+from .words import Spoken
 
 #: Tokens of a prompt read in one pass: bounds the memory of a pass without slowing it.
 PREFILL_CHUNK = 512
 
 
-class NumericalFault(RuntimeError):
+class NumericalFault(Spoken, RuntimeError):
     """A model gave logits that are no distribution (NaN, or nothing but −∞)."""
 
 

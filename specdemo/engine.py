@@ -15,6 +15,7 @@ from .clock import Laps
 from .contract import Coins, Drafter, Model, Proposal, prefill, room
 from .drafters import NoDrafter
 from .records import Outcome, Round, SamplingParams, TokenEvent, is_whole
+from .words import Refusal, Saying
 
 _LAPS = ("prefill", "draft", "verify", "judge", "look")
 
@@ -145,24 +146,21 @@ class _Run:
 
 def _check_count(name: str, value: object) -> None:
     if not is_whole(value) or value < 0:
-        raise ValueError(f"{name} is {value!r}; it must be a whole number, at least 0")
+        raise Refusal("out_of_range", name=name, value=repr(value), legal=Saying("legal_count"))
 
 
 def _checked_prompt(prompt_ids: Sequence[int], target: Model) -> list[int]:
     try:
         committed = [index(i) for i in prompt_ids]
     except TypeError as error:
-        raise ValueError(f"a prompt's ids must be whole numbers: {error}") from error
+        raise Refusal("prompt_ids_not_whole", error=str(error)) from error
     if not committed:
-        raise ValueError("the prompt has 0 tokens; it must have at least 1")
+        raise Refusal("prompt_no_tokens")
     for i in committed:
         if not 0 <= i < target.vocab_size:
-            raise ValueError(f"prompt id {i} is not in the target's vocabulary, 0 to {target.vocab_size - 1}")
+            raise Refusal("prompt_id_unknown", id=i, last=target.vocab_size - 1)
     if room(target, len(committed)) < 1:
-        raise ValueError(
-            f"the prompt has {len(committed)} tokens; the target holds {target.context}, so a prompt must have at most"
-            f" {target.context - 1}"
-        )
+        raise Refusal("prompt_too_long", tokens=len(committed), context=target.context, most=target.context - 1)
     return committed
 
 

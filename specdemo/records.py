@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from .words import Refusal, Saying
+
 
 class Outcome(StrEnum):
     """How a token came to be, or not to be."""
@@ -35,8 +37,9 @@ class Outcome(StrEnum):
 
 
 def _check(name: str, value: object, legal: bool, range_: str) -> None:
+    """`range_` is the key of the words that say what is legal."""
     if not legal:
-        raise ValueError(f"{name} is {value!r}; it must be {range_}")
+        raise Refusal("out_of_range", name=name, value=repr(value), legal=Saying(range_))
 
 
 def is_whole(value: object) -> bool:
@@ -60,7 +63,7 @@ class SamplingParams:
     seed            of the run's own generator; None takes one from the system
     max_new_tokens  the run emits exactly this many tokens unless a stop token or the context ends it
 
-    Raises ValueError, naming the value and the legal range.
+    Raises Refusal, naming the value and the legal range.
     """
 
     temperature: float = 1.0
@@ -72,14 +75,14 @@ class SamplingParams:
 
     def __post_init__(self) -> None:
         t, p, m = self.temperature, self.top_p, self.min_p
-        _check("temperature", t, is_real(t) and t >= 0, "a finite number, at least 0")
-        _check("top_k", self.top_k, is_whole(self.top_k) and self.top_k >= 0, "a whole number, at least 0 (0 = off)")
-        _check("top_p", p, is_real(p) and 0 < p <= 1, "above 0 and at most 1 (1 = off)")
-        _check("min_p", m, is_real(m) and 0 <= m <= 1, "between 0 and 1 (0 = off)")
+        _check("temperature", t, is_real(t) and t >= 0, "legal_temperature")
+        _check("top_k", self.top_k, is_whole(self.top_k) and self.top_k >= 0, "legal_top_k")
+        _check("top_p", p, is_real(p) and 0 < p <= 1, "legal_top_p")
+        _check("min_p", m, is_real(m) and 0 <= m <= 1, "legal_min_p")
         legal_seed = self.seed is None or (is_whole(self.seed) and 0 <= self.seed < 2**63)
-        _check("seed", self.seed, legal_seed, "a whole number from 0 to 2^63 - 1, or None")
+        _check("seed", self.seed, legal_seed, "legal_seed")
         n = self.max_new_tokens
-        _check("max_new_tokens", n, is_whole(n) and n >= 0, "a whole number, at least 0")
+        _check("max_new_tokens", n, is_whole(n) and n >= 0, "legal_count")
 
     @property
     def greedy(self) -> bool:

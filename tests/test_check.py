@@ -178,8 +178,8 @@ def test_p_values_of_a_right_engine_are_uniform() -> None:
         ({"k": 0}, "k is 0; it must be a whole number, at least 1"),
         ({"samples": 0}, "samples is 0"),
         ({"samples": 2.5}, "samples is 2.5"),
-        ({"prompt_ids": []}, "the prompt has 0 tokens"),
-        ({"prompt_ids": [0, 4]}, "prompt id 4 is not in both vocabularies, 0 to 3"),
+        ({"prompt_ids": []}, "The prompt has 0 tokens"),
+        ({"prompt_ids": [0, 4]}, "Prompt id 4 is not in both vocabularies, 0 to 3"),
     ],
 )
 def test_what_is_out_of_range_is_refused(changes: dict, message: str) -> None:
@@ -188,7 +188,7 @@ def test_what_is_out_of_range_is_refused(changes: dict, message: str) -> None:
 
 
 def test_a_prompt_without_room_is_refused() -> None:
-    with pytest.raises(ValueError, match="the prompt has 10 tokens and leaves no room for 34 more"):
+    with pytest.raises(ValueError, match="The prompt has 10 tokens and leaves no room for 34 more"):
         Check(markov(P, context=40), markov(Q), [0] * 10, SamplingParams())
 
 

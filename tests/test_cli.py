@@ -288,9 +288,9 @@ def test_ctrl_c_keeps_what_there_is(
 def test_a_numerical_fault_keeps_what_there_is(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, tmp_path: Path
 ) -> None:
-    cut_after(monkeypatch, 2, NumericalFault("the target's logits at position 9 are no distribution"))
+    cut_after(monkeypatch, 2, NumericalFault("no_distribution", model="target", position=9))
     assert main([*GENERATE, "--trace", str(tmp_path / "run.json")]) == 2
-    assert capsys.readouterr().err == "specdemo: the target's logits at position 9 are no distribution\n"
+    assert capsys.readouterr().err.startswith("specdemo: The target's logits at position 9 are no distribution")
     assert len(load(tmp_path / "run.json").rounds) == 2
 
 
@@ -387,14 +387,14 @@ def test_a_mistake_is_said_in_one_line_before_anything_is_loaded(
 
 def test_what_cannot_be_loaded_is_said_in_one_line(capsys: pytest.CaptureFixture, monkeypatch) -> None:
     def load_pair(spec, **how):
-        raise LoadError("The hub cannot be reached.\nNo network.")
+        raise LoadError("load_failed", name="it", error="a\nb")
 
     monkeypatch.setattr("specdemo.cli.load.load_pair", load_pair)
-    assert fault_of(capsys, GENERATE) == "The hub cannot be reached. No network."
+    assert fault_of(capsys, GENERATE) == "it could not be loaded: a b."
 
 
 def test_a_prompt_beyond_the_context_is_said_in_one_line(capsys: pytest.CaptureFixture) -> None:
-    assert "the prompt has" in fault_of(capsys, ["generate", "x" * 2000])
+    assert "The prompt has" in fault_of(capsys, ["generate", "x" * 2000])
 
 
 def test_a_full_disk_is_said_in_one_line(capsys: pytest.CaptureFixture, monkeypatch, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_two_folders(folders):
         300,
     )
     assert pair.has_chat and pair.stop_ids == {2}
-    assert all(sentence.endswith(".") for sentence in pair.notes)
+    assert all(str(sentence).endswith(".") for sentence in pair.notes)
     assert {type(value) for value in pair.describe().values()} <= {str, int, float}
     fractions = [fraction for fraction, _ in told]
     assert fractions == sorted(fractions) and fractions[-1] == 1.0 and fractions[0] >= 0
@@ -104,12 +104,12 @@ def test_where_our_own_forward_fails_the_library_s_runs(folders, monkeypatch, fa
     with torch.inference_mode():
         expected = module(ids[None]).logits[0]
     torch.testing.assert_close(pair.open_target().feed(ids), expected, atol=1e-4, rtol=0)
-    assert any("the library's forward" in note for note in pair.notes)
+    assert any("the library's forward" in str(note) for note in pair.notes)
 
 
 def test_the_notes_say_which_forward_runs(folders, tmp_path):
     save(tmp_path, GPT2Config(vocab_size=300, n_embd=32, n_layer=1, n_head=4), tokenizer=byte_tokenizer())
-    notes = load(folders[0], tmp_path).notes
+    notes = [str(note) for note in load(folders[0], tmp_path).notes]
     assert "The target runs on our own forward." in notes
     assert "The draft runs on the library's forward, since gpt2 is not of the Llama family." in notes
 
@@ -128,15 +128,15 @@ def test_one_model_for_both_parts_is_loaded_once(folders, monkeypatch):
     other = pair.open_draft(one)
     one.feed(torch.arange(5))
     assert (one.length, other.length) == (5, 0)
-    assert any("one model" in note for note in pair.notes)
+    assert any("one model" in str(note) for note in pair.notes)
     rounds = engine.speculate(one, ModelDrafter(other), [5, 6], SamplingParams(temperature=0, max_new_tokens=40), k=4)
     assert not any(event.outcome is Outcome.REJECTED for round_ in rounds for event in round_.events)
 
 
 def test_a_draft_that_is_no_smaller_is_noted_and_allowed(folders):
     target, draft = folders
-    assert any("not smaller" in note for note in load(draft, target).notes)
-    assert not any("not smaller" in note for note in load(target, draft).notes)
+    assert any("not smaller" in str(note) for note in load(draft, target).notes)
+    assert not any("not smaller" in str(note) for note in load(target, draft).notes)
 
 
 def test_stop_ids_are_those_of_the_checkpoint_the_tokenizer_and_the_chat(copies):
@@ -283,7 +283,7 @@ def test_control_tokens_that_only_one_knows_are_no_disagreement(copies):
 def test_no_room(folders, monkeypatch):
     monkeypatch.setattr(memory, "_machine_free", lambda: 200_000)
     sentence = refusal(*folders)
-    assert sentence.startswith("Out of memory: ") and "big and" in sentence and "0.0 GB are free on cpu" in sentence
+    assert sentence.startswith("Out of memory: ") and "big + " in sentence and "0.0 GB are free on cpu" in sentence
 
 
 @pytest.mark.parametrize("words", ["available", "total"])
@@ -354,7 +354,7 @@ def test_dtypes_of_a_cpu(able, expected, monkeypatch):
     dtype, why = choose_dtype("auto", torch.device("cpu"))
     monkeypatch.delattr(torch.cpu, "get_capabilities")
     assert choose_dtype("auto", torch.device("cpu"))[0] is torch.float32
-    assert dtype is expected and "processor" in why
+    assert dtype is expected and "processor" in str(why)
     assert choose_dtype("float16", torch.device("cpu"))[0] is torch.float16
     with pytest.raises(LoadError, match="'int3' is not known"):
         choose_dtype("int3", torch.device("cpu"))
@@ -365,7 +365,7 @@ def test_the_numbers_asked_for_are_the_numbers_used(folders):
     pair = load_pair(spec, device="cpu", dtype="bfloat16")
     assert pair.target.dtype is pair.draft.dtype is torch.bfloat16
     assert pair.target.bytes == 2 * pair.target.parameters
-    assert any("bfloat16" in note for note in pair.notes)
+    assert any("bfloat16" in str(note) for note in pair.notes)
 
 
 def test_four_bits_are_for_our_own_forward_on_a_cpu(folders, tmp_path):
@@ -373,7 +373,7 @@ def test_four_bits_are_for_our_own_forward_on_a_cpu(folders, tmp_path):
     assert pair.target.four_bit and pair.target.dtype is torch.bfloat16
     assert pair.describe()["target_dtype"] == pair.describe()["draft_dtype"] == "int4"
     assert pair.target.bytes < 2 * pair.target.parameters
-    assert any("4 bits a weight" in note for note in pair.notes)
+    assert any("4 bits a weight" in str(note) for note in pair.notes)
     gpt2 = save(tmp_path, GPT2Config(vocab_size=300, n_embd=32, n_layer=1, n_head=4), tokenizer=byte_tokenizer())
     with pytest.raises(LoadError, match="cannot run in int4, which needs our own forward: gpt2 is not of the Llama"):
         load_pair(PairSpec("mine", "Mine", str(gpt2), str(gpt2)), device="cpu", dtype="int4")
@@ -395,7 +395,7 @@ def test_hub_ids(hub, folders):
     told = []
     pair = load("acme/big", "acme/small", progress=lambda *words: told.append(words))
     assert (pair.target.title, pair.target.path) == ("big", "acme/big")
-    assert any("Downloading" in sentence for _, sentence in told)
+    assert any("Downloading" in str(sentence) for _, sentence in told)
     assert [fraction for fraction, _ in told] == sorted(fraction for fraction, _ in told)
     fetched = len(hub.asked)
     load("acme/big", "acme/small")

@@ -12,7 +12,7 @@ from specdemo import fit
 from specdemo.drafters import ModelDrafter
 from specdemo.engine import speculate
 from specdemo.lanes import speculative
-from specdemo.models.probe import measure_costs, sentence_on
+from specdemo.models.probe import measure_costs, note_on
 from specdemo.pace import UNMEASURED, Costs, Pace
 from specdemo.records import Outcome, Round, SamplingParams, TokenEvent
 
@@ -103,5 +103,5 @@ def test_costs_of_a_pair_are_measured_and_told():
     costs = measure_costs(target, pair.open_draft(target))
     assert len(costs.passes) == 9 and min(costs.passes) > 0 and costs.draft > 0
     assert list(costs.passes) == sorted(costs.passes)
-    assert "K auto begins with" in sentence_on(UNMEASURED)
-    assert "drafts nothing" in sentence_on(STEEP)
+    assert "K auto begins with" in str(note_on(UNMEASURED))
+    assert "drafts nothing" in str(note_on(STEEP))

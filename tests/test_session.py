@@ -22,6 +22,7 @@ from specdemo.records import Outcome, Round, TokenEvent
 from specdemo.session import LANES, Log, Pairs, Phase, Request, Run, Session, Store, Turns
 from specdemo.session import run as run_module
 from specdemo.trace import from_json, to_json
+from specdemo.words import Refusal, Saying, everywhere
 
 LIMIT_S = 60.0
 
@@ -163,7 +164,7 @@ def test_the_first_delta_comes_before_any_model():
     gate = threading.Event()
 
     def load(spec, progress):
-        progress(0.25, "Reading the target …")
+        progress(0.25, Saying("model_reading", name="it"))
         gate.wait(LIMIT_S)
         return tiny_pair()
 
@@ -173,7 +174,7 @@ def test_the_first_delta_comes_before_any_model():
     assert first["phase"]["name"] == "loading" and first["head"]["prompt"] == "the hand"
     while (phase := json.loads(next(deltas))["phase"])["fraction"] == 0:
         pass
-    assert phase == {"name": "loading", "fraction": 0.25, "sentence": "Reading the target …"}
+    assert phase == {"name": "loading", "fraction": 0.25, "sentence": everywhere(Saying("model_reading", name="it"))}
     gate.set()
     assert [json.loads(text) for text in deltas][-1]["phase"]["name"] == "done"
 
@@ -318,7 +319,7 @@ def test_turns_come_in_order():
 
 def refuse(passes):
     if passes == 6:
-        raise ValueError("k is 99; it must be small")
+        raise Refusal("prompt_no_tokens")
 
 
 def crash(passes):
@@ -334,7 +335,7 @@ def out_of_memory(passes):
 @pytest.mark.parametrize(
     ("at", "sentence"),
     [
-        (refuse, "K is 99; it must be small."),
+        (refuse, "The prompt has 0 tokens; it must have at least 1."),
         (crash, "The run failed inside the engine (RuntimeError: the cat sat on the cable)."),
         (out_of_memory, "The device ran out of memory"),
     ],
@@ -344,7 +345,7 @@ def test_a_fault_becomes_one_sentence_and_the_next_run_is_fine(pair, at, sentenc
     turns = Turns()
     run = Run(request(), pairs_of(broken, turns), turns)
     last = told(run)[-1]
-    assert last["phase"]["name"] == "failed" and last["phase"]["sentence"].startswith(sentence)
+    assert last["phase"]["name"] == "failed" and last["phase"]["sentence"]["en"].startswith(sentence)
     assert run.trace().rounds, "what was written before stays"
     assert told(Run(request(), pairs_of(pair, turns), turns))[-1]["phase"]["name"] == "done"
 
@@ -358,11 +359,11 @@ def test_logits_that_are_no_distribution_are_told(pair):
 
     broken = replace(pair, target=replace(pair.target, open=lambda: Nan(pair.target.open(), None)))
     last = told(Run(request(), pairs_of(broken), Turns()))[-1]
-    assert last["phase"]["name"] == "failed" and "the target's logits" in last["phase"]["sentence"].lower()
+    assert last["phase"]["name"] == "failed" and "The target's logits" in last["phase"]["sentence"]["en"]
 
 
 def test_a_failed_load_is_told_and_tried_again_by_the_next_run(pair):
-    outcomes = [LoadError("There is no such model."), pair]
+    outcomes = [LoadError("hub_unknown", name="it"), pair]
 
     def load(spec, progress):
         outcome = outcomes.pop(0)
@@ -373,7 +374,7 @@ def test_a_failed_load_is_told_and_tried_again_by_the_next_run(pair):
     turns = Turns()
     pairs = Pairs(turns, load=load)
     last = told(Run(request(), pairs, turns))[-1]
-    assert last["phase"] == {"name": "failed", "sentence": "There is no such model."}
+    assert last["phase"] == {"name": "failed", "sentence": everywhere(Saying("hub_unknown", name="it"))}
     assert told(Run(request(), pairs, turns))[-1]["phase"]["name"] == "done"
 
 
@@ -624,14 +625,17 @@ def test_a_refused_request_is_one_delta_and_no_two_are_alike(session):
     session, _ = session
     first, second = (list(session.run(prompt="the hand", k=99)) for _ in range(2))
     assert len(first) == len(second) == 1 and first != second
-    assert json.loads(first[0])["phase"]["sentence"] == "K is 99; it must be a whole number from 0 to 16."
+    assert json.loads(first[0])["phase"]["sentence"] == {
+        "en": "K is 99; it must be a whole number from 0 to 16.",
+        "zh": "K：99 不可用；允许的值：0 到 16 之间的整数。",
+    }
     assert "run" not in json.loads(first[0])
 
 
 def test_own_models_can_be_switched_off(pair):
     session = Session(pairs=pairs_of(pair), own_models=False)
     (refusal,) = session.run(prompt="the hand", pair="own", target="/etc", draft="/home")
-    assert json.loads(refusal)["phase"]["sentence"] == "Models of your own are switched off on this server."
+    assert json.loads(refusal)["phase"]["sentence"] == everywhere(Saying("own_off"))
 
 
 def test_two_runs_at_once_keep_apart(pair):
@@ -655,10 +659,10 @@ def test_two_runs_at_once_keep_apart(pair):
 
 
 def test_the_status_follows_the_default_pair(pair):
-    gate = threading.Event()
+    gate, half_way = threading.Event(), Saying("model_reading", name="it")
 
     def load(spec, progress):
-        progress(0.5, "Half way.")
+        progress(0.5, half_way)
         gate.wait(LIMIT_S)
         return pair
 
@@ -666,7 +670,11 @@ def test_the_status_follows_the_default_pair(pair):
     assert session.status() == {"state": "idle"}
     session.preload()
     until(lambda: session.status().get("fraction") == 0.5, "the loading")
-    assert session.status() == {"state": "loading", "fraction": 0.5, "sentence": "Half way."}
+    assert session.status() == {
+        "state": "loading",
+        "fraction": 0.5,
+        "sentence": everywhere(Saying("model_reading", name="it")),
+    }
     gate.set()
     until(lambda: session.status()["state"] == "ready", "the pair")
-    assert session.status()["pair"] == pair.describe() and session.status()["notes"] == ["Random weights."]
+    assert session.status()["pair"] == pair.describe() and session.status()["notes"] == [everywhere("Random weights.")]

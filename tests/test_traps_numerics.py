@@ -47,12 +47,12 @@ def poisoned(position: int, poison: str) -> TableModel:
 def test_a_row_that_is_no_law_is_refused_by_its_position(position: int, poison: str, params: SamplingParams) -> None:
     """Everything is accepted, so positions 1 to 3 are drafts, 4 is a bonus, 5 to 7 are drafts again."""
     healthy = poisoned(-1, "")
-    with pytest.raises(NumericalFault, match=rf"the target's \w+ at position {position}\b"):
+    with pytest.raises(NumericalFault, match=rf"The target's \w+ at position {position}\b"):
         events_of(poisoned(position, poison), healthy, params)
     if position % 4:
-        with pytest.raises(NumericalFault, match=rf"the draft's \w+ at position {position}\b"):
+        with pytest.raises(NumericalFault, match=rf"The draft's \w+ at position {position}\b"):
             events_of(healthy, poisoned(position, poison), params)
-    with pytest.raises(NumericalFault, match=rf"the target's \w+ at position {position}\b"):
+    with pytest.raises(NumericalFault, match=rf"The target's \w+ at position {position}\b"):
         list(decode(poisoned(position, poison), [0], params))
 
 

@@ -7,6 +7,7 @@ from itertools import islice
 from ..contract import Model, room
 from ..memo import Memo
 from ..records import SamplingParams, is_whole
+from ..words import Refusal, Saying
 from .exact import POSITIONS, Exact, positions
 from .lane import Lane
 from .sampled import Comparison, Texts, comparisons, write
@@ -93,13 +94,13 @@ class Check:
 def _check_arguments(target: Model, draft: Model, prompt_ids: Sequence[int], k: int, samples: int) -> None:
     for name, value in (("k", k), ("samples", samples)):
         if not is_whole(value) or value < 1:
-            raise ValueError(f"{name} is {value!r}; it must be a whole number, at least 1")
+            raise Refusal("out_of_range", name=name, value=repr(value), legal=Saying("legal_some"))
     if not prompt_ids:
-        raise ValueError("the prompt has 0 tokens; it must have at least 1")
+        raise Refusal("prompt_no_tokens")
     # The draft must read the prompt as it is, or the two would not speak of the same position.
     width = min(target.vocab_size, draft.vocab_size)
     for i in prompt_ids:
         if not 0 <= i < width:
-            raise ValueError(f"prompt id {i} is not in both vocabularies, 0 to {width - 1}")
+            raise Refusal("prompt_id_not_in_both", id=i, last=width - 1)
     if min(room(target, len(prompt_ids)), room(draft, len(prompt_ids))) < POSITIONS + k:
-        raise ValueError(f"the prompt has {len(prompt_ids)} tokens and leaves no room for {POSITIONS + k} more")
+        raise Refusal("prompt_no_room", tokens=len(prompt_ids), more=POSITIONS + k)

@@ -1,11 +1,11 @@
 """Weights, caches and tokenizers; the only room that imports transformers."""
 
-from .catalogue import CATALOGUE, PairSpec
+from .catalogue import CATALOGUE, EMBEDDED, PairSpec
 from .errors import LoadError
 from .pair import Pair
 from .progress import Progress, ignore
 
-__all__ = ["CATALOGUE", "LoadError", "Pair", "PairSpec", "load_pair"]
+__all__ = ["CATALOGUE", "EMBEDDED", "LoadError", "Pair", "PairSpec", "load_pair"]
 
 
 def load_pair(

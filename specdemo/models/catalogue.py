@@ -20,7 +20,7 @@ class PairSpec:
 _ENTRIES = (
     PairSpec(
         EMBEDDED,
-        "Embedded: SmolLM2-135M-Instruct",
+        "SmolLM2 135M + specdemo-draft",
         EMBEDDED,
         EMBEDDED,
         "Works with no account and no hub: a 135M target and our own small draft, distilled from it.",

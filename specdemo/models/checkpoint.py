@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel
 
+from ..words import Saying
 from .agreement import agree, answers
 from .cached import CachedModel, declared_ends, weights_of
 from .eagle import load_eagle
@@ -28,7 +29,7 @@ class Checkpoint:
 
     weights: Weights
     ends: frozenset[int]
-    forward: str
+    forward: Saying
     own: Llama | None = None
 
 
@@ -40,9 +41,9 @@ def load_checkpoint(
     With `four_bit` the layers get 4 bits a weight, and `dtype` is that of all else.
     """
     folder = source.weights(lambda share, sentence: progress(0.8 * share, sentence))
-    progress(0.8, f"Reading {source.title} …")
+    progress(0.8, Saying("model_reading", name=source.title))
     module = read_module(source, folder, torch.float32 if four_bit else dtype, device)
-    progress(0.9, f"Checking {source.title} …")
+    progress(0.9, Saying("model_checking", name=source.title))
     weights, ends = weights_of(module, source.title, source.name, partial(CachedModel, module)), declared_ends(module)
     reason = why_not(module.config)
     if four_bit:
@@ -58,23 +59,24 @@ def load_checkpoint(
     if own:
         weights = replace(weights, open=own.open)
     elif reason is None:
-        reason = "our own one says something else here"
+        reason = Saying("library_since_differs")
         if four_bit:
             _refuse_four_bits(source, reason)
         module = read_module(source, folder, dtype, device)  # our own took the first one apart
         weights = replace(weights, open=partial(CachedModel, module))
     check_model(weights.open, dtype, source.title)
-    return Checkpoint(weights, ends, "our own forward" if own else f"the library's forward, since {reason}", own)
+    forward = Saying("forward_own") if own else Saying("forward_library", reason=reason)
+    return Checkpoint(weights, ends, forward, own)
 
 
 def load_reader(source: Source, target: Checkpoint, progress: Progress) -> tuple[Checkpoint, Checkpoint]:
     """A draft that reads its target: the target again, whose runs now keep what the draft reads, and the draft.
 
-    Raises LoadError and ValueError.
+    Raises LoadError.
     """
     if target.own is None:
-        raise LoadError(f"{source.title} reads its target's hidden states, and the target runs on {target.forward}.")
-    progress(0.5, f"Reading {source.title} …")
+        raise LoadError("reader_needs_own", name=source.title, forward=target.forward)
+    progress(0.5, Saying("model_reading", name=source.title))
     eagle = load_eagle(source.folder, target.own)
     open_target = partial(target.own.open, eagle.tap_after)
     check_model(lambda: eagle.open(open_target()), target.weights.dtype, source.title)
@@ -90,7 +92,7 @@ def load_reader(source: Source, target: Checkpoint, progress: Progress) -> tuple
         four_bit=False,
     )
     seeing = replace(target, weights=replace(target.weights, open=open_target))
-    return seeing, Checkpoint(weights, frozenset(), "our own forward and reads the target's hidden states")
+    return seeing, Checkpoint(weights, frozenset(), Saying("forward_reads_target"))
 
 
 def read_module(source: Source, folder: Path, dtype: torch.dtype, device: torch.device) -> PreTrainedModel:
@@ -101,7 +103,7 @@ def read_module(source: Source, folder: Path, dtype: torch.dtype, device: torch.
     )
     # The library would fill the gaps with random numbers, and say so only in a log.
     if missing := sorted(report["missing_keys"]):
-        raise LoadError(f"{source.name} lacks {len(missing)} of its weights, such as {missing[0]}.")
+        raise LoadError("weights_missing", name=source.name, count=len(missing), first=missing[0])
     return module.eval().to(device)
 
 
@@ -117,9 +119,9 @@ def _own_forward(module: PreTrainedModel, dtype: torch.dtype, four_bit: bool) ->
         return None
 
 
-def _refuse_four_bits(source: Source, reason: str | None) -> None:
+def _refuse_four_bits(source: Source, reason: Saying | None) -> None:
     if reason:
-        raise LoadError(f"{source.title} cannot run in int4, which needs our own forward: {reason}; choose bfloat16.")
+        raise LoadError("int4_needs_own", name=source.title, reason=reason)
 
 
 def _bytes_in_four_bits(module: PreTrainedModel, dtype: torch.dtype) -> int:

@@ -2,6 +2,7 @@
 
 import torch
 
+from ..words import Saying
 from .errors import LoadError
 
 #: Weights of 4 bits; activations and caches are bfloat16 then.
@@ -24,35 +25,32 @@ def choose_device(name: str) -> torch.device:
         device = torch.device(name)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise LoadError(f"The device {name!r} is not here; choose auto, cpu, cuda or mps.") from error
+        raise LoadError("device_missing", name=repr(name)) from error
     return device
 
 
-def choose_dtype(name: str, device: torch.device) -> tuple[torch.dtype, str]:
+def choose_dtype(name: str, device: torch.device) -> tuple[torch.dtype, Saying]:
     """`name`, or for "auto" the fastest that loses nothing that matters; and a sentence that says why.
 
     Raises LoadError for a name that is not known, or not possible on the device.
     """
     if name == FOUR_BIT:
         if device.type != "cpu":
-            raise LoadError(f"The dtype {name!r} runs on a CPU only, and the device is {device}; choose another dtype.")
-        return DTYPES[name], (
-            "int4, as asked: 4 bits a weight, a quarter of bfloat16's memory traffic. The embedded target's file has"
-            " these very steps, their sizes rounded to bfloat16; any other target is rounded to 16 steps a weight."
-        )
+            raise LoadError("dtype_cpu_only", name=repr(name), device=device)
+        return DTYPES[name], Saying("dtype_int4")
     if name in DTYPES:
-        return DTYPES[name], f"{name}, as asked."
+        return DTYPES[name], Saying("dtype_asked", name=name)
     if name != "auto":
-        raise LoadError(f"The dtype {name!r} is not known; choose auto, {', '.join(DTYPES)}.")
+        raise LoadError("dtype_unknown", name=repr(name), names=", ".join(DTYPES))
     if device.type == "cuda":
         if torch.cuda.is_bf16_supported(including_emulation=False):
-            return torch.bfloat16, "bfloat16: half the memory traffic, and this GPU computes in it."
-        return torch.float16, "float16: half the memory traffic, and this GPU is too old for bfloat16."
+            return torch.bfloat16, Saying("dtype_bf16_gpu")
+        return torch.float16, Saying("dtype_fp16_gpu")
     if device.type == "mps":
-        return torch.float16, "float16: half the memory traffic on a Mac's GPU."
+        return torch.float16, Saying("dtype_fp16_mac")
     if _cpu_has_bfloat16():
-        return torch.bfloat16, "bfloat16: half the memory traffic, and this processor computes in it."
-    return torch.float32, "float32: this processor is not known to compute in bfloat16."
+        return torch.bfloat16, Saying("dtype_bf16_cpu")
+    return torch.float32, Saying("dtype_fp32_cpu")
 
 
 def _cpu_has_bfloat16() -> bool:

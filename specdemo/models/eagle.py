@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import load_file
 from torch.nn.functional import embedding
 
+from .errors import LoadError
 from .layer import Layer, place
 from .linear import Linear, pack
 from .llama import Llama, LlamaRun
@@ -55,14 +56,17 @@ class Eagle:
 
 
 def load_eagle(folder: Path, target: Llama) -> Eagle:
-    """Read the folder's config.json and model.safetensors. Raises ValueError if it was not made for this target."""
+    """Read the folder's config.json and model.safetensors. Raises LoadError if it was not made for this target."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     shape = config["shape"]
     width = target.embedding.shape[1]
     if shape["hidden"] != width or max(config["tap_after"]) >= len(target.layers):
-        raise ValueError(
-            f"the draft reads layers {config['tap_after']} of a target of width {shape['hidden']}; this target has"
-            f" {len(target.layers)} layers and width {width}"
+        raise LoadError(
+            "draft_other_target",
+            taps=config["tap_after"],
+            hidden=shape["hidden"],
+            layers=len(target.layers),
+            width=width,
         )
     w = load_file(folder / "model.safetensors")
     parameters = sum(tensor.numel() for tensor in w.values())

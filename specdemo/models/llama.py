@@ -12,6 +12,7 @@ from functools import partial
 import torch
 from torch.nn.functional import embedding
 
+from ..words import Saying
 from .layer import Layer, place
 from .linear import pack_modules, pack_modules_in_four_bits
 from .norm import Norm, norm_by
@@ -22,16 +23,16 @@ _FAMILY = ("llama", "mistral", "qwen2", "qwen3")
 _FIXED_ROPE = ("default", "linear", "llama3", "yarn")  # frequencies that do not change with the length of the text
 
 
-def why_not(config: object) -> str | None:
+def why_not(config: object) -> Saying | None:
     """Why this forward cannot run a transformers config; None when it can."""
     if config.model_type not in _FAMILY:
-        return f"{config.model_type} is not of the Llama family"
+        return Saying("library_since_family", kind=config.model_type)
     if getattr(config, "sliding_window", None) and getattr(config, "use_sliding_window", True):
-        return "its attention has a sliding window"
+        return Saying("library_since_window")
     if config.hidden_act != "silu":
-        return f"its activation is {config.hidden_act}"
+        return Saying("library_since_activation", name=config.hidden_act)
     rope = (getattr(config, "rope_parameters", None) or {}).get("rope_type", "default")
-    return None if rope in _FIXED_ROPE else f"its rotary embedding is {rope}"
+    return None if rope in _FIXED_ROPE else Saying("library_since_rope", name=rope)
 
 
 class Llama:

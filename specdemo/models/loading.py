@@ -7,6 +7,7 @@ from dataclasses import replace
 import torch
 from transformers import PreTrainedTokenizerBase
 
+from ..words import Saying
 from .catalogue import PairSpec
 from .checkpoint import Checkpoint, load_checkpoint, load_reader
 from .device import FOUR_BIT, choose_device, choose_dtype
@@ -14,7 +15,7 @@ from .errors import LoadError
 from .failures import as_load_error
 from .memory import free_bytes, gigabytes, weights_bytes
 from .pair import Pair
-from .probe import measure_costs, sentence_on
+from .probe import measure_costs, note_on
 from .progress import Progress
 from .quiet import quiet
 from .scribe import Scribe
@@ -44,16 +45,16 @@ def load(spec: PairSpec, device: str, dtype: str, progress: Progress) -> Pair:
             loaded, other = _load_reader(draft, loaded, _within(progress, 0.6, 1.0))
         else:
             other = _load(draft, numbers, place, four_bit, _within(progress, 0.6, 1.0))
-    notes = [f"Numbers: {why}", *_notes(loaded, other)]
+    notes = [Saying("note_numbers", why=why), *_notes(loaded, other)]
     if place.type == "cpu":
-        progress(1.0, "Trying how many threads are best …")
+        progress(1.0, Saying("threads_trying"))
         notes.append(choose_threads(loaded.weights.open(), _MOST_THREADS))
     pair = Pair(spec.name, spec.title, loaded.weights, other.weights, tokenizer, _stop_ids(tokenizer, loaded))
-    progress(1.0, "Trying what a pass costs …")
+    progress(1.0, Saying("costs_trying"))
     run = pair.open_target()
     costs = measure_costs(run, pair.open_draft(run))
-    progress(1.0, "Ready.")
-    return replace(pair, notes=(*notes, sentence_on(costs)), costs=costs)
+    progress(1.0, Saying("pair_ready"))
+    return replace(pair, notes=(*notes, note_on(costs)), costs=costs)
 
 
 @contextmanager
@@ -82,7 +83,7 @@ def _shared_tokenizer(target: Source, draft: Source) -> PreTrainedTokenizerBase:
     with explained(draft.name):
         reason = disagreement(tokenizer, draft.read_tokenizer())
     if reason:
-        raise LoadError(f"{target.name} and {draft.name} do not share a tokenizer: {reason}.")
+        raise LoadError("tokenizers_differ", target=target.name, draft=draft.name, reason=reason)
     return tokenizer
 
 
@@ -92,16 +93,19 @@ def _refuse_what_cannot_run(sources: list[Source], dtype: torch.dtype, device: t
         with explained(source.name):
             config = source.read_config()
             if config.is_encoder_decoder:
-                raise LoadError(f"{source.name} is an encoder-decoder; both models of a pair must be decoders alone.")
+                raise LoadError("encoder_decoder", name=source.name)
             if not isinstance(getattr(config.get_text_config(decoder=True), "vocab_size", None), int):
-                raise LoadError(f"The configuration of {source.name} gives no vocabulary (vocab_size).")
+                raise LoadError("config_no_vocabulary", name=source.name)
             need += weights_bytes(config, dtype)
     free = free_bytes(device)
     if free is not None and need > free:
-        names = " and ".join(source.name for source in sources)
         raise LoadError(
-            f"Out of memory: {names} need {gigabytes(need)} in {str(dtype).removeprefix('torch.')}, and"
-            f" {gigabytes(free)} are free on {device.type}; choose a smaller pair."
+            "memory_short",
+            names=" + ".join(source.name for source in sources),
+            need=gigabytes(need),
+            dtype=str(dtype).removeprefix("torch."),
+            free=gigabytes(free),
+            device=device.type,
         )
 
 
@@ -125,10 +129,10 @@ def _stop_ids(tokenizer: PreTrainedTokenizerBase, target: Checkpoint) -> frozens
     return target.ends | {i for i in (tokenizer.eos_token_id, Scribe(tokenizer).turn_end()) if i is not None}
 
 
-def _notes(target: Checkpoint, draft: Checkpoint) -> Iterator[str]:
-    yield f"The target runs on {target.forward}."
-    yield f"The draft runs on {draft.forward}."
+def _notes(target: Checkpoint, draft: Checkpoint) -> Iterator[Saying]:
+    yield Saying("note_target", forward=target.forward)
+    yield Saying("note_draft", forward=draft.forward)
     if target is draft:
-        yield "Target and draft are one model: every draft is accepted, up to rounding, and nothing is gained."
+        yield Saying("note_one_model")
     elif draft.weights.parameters >= target.weights.parameters:
-        yield "The draft is not smaller than the target, so speculation cannot pay."
+        yield Saying("note_draft_large")

@@ -8,6 +8,7 @@ import torch
 
 from ..contract import Model
 from ..pace import UNMEASURED, Costs
+from ..words import Saying
 from .scribe import Scribe
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Pair:
     """A target and a draft that share a tokenizer.
 
     stop_ids  any of them ends a text
-    notes     plain sentences for the page: which forward runs, why this dtype, …
+    notes     sentences for the page: which forward runs, why this dtype, …
     costs     what passes of the two take here
     """
 
@@ -64,7 +65,7 @@ class Pair:
     draft: Weights
     tokenizer: "PreTrainedTokenizerBase"
     stop_ids: frozenset[int]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Saying, ...] = ()
     costs: Costs = UNMEASURED
     _scribe: Scribe = field(init=False, repr=False, compare=False)
 
@@ -87,7 +88,7 @@ class Pair:
     def encode(self, prompt: str, chat: bool) -> list[int]:
         """The ids of a prompt; with `chat` as the user's turn, with the assistant's turn opened.
 
-        A person's words never become control tokens, whatever they spell. Raises ValueError where a chat is asked of a
+        A person's words never become control tokens, whatever they spell. Raises Refusal where a chat is asked of a
         tokenizer without a template, or the template refuses the prompt.
         """
         return self._scribe.encode(prompt, chat)

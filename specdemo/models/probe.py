@@ -8,6 +8,7 @@ from ..contract import Model, prefill
 from ..maths import to_probs
 from ..pace import Costs
 from ..records import SamplingParams
+from ..words import Saying
 
 _WIDTHS = (1, 2, 3, 5, 9)  # tokens in a pass; between them a cost is taken to lie on a straight line
 _CONTEXT = 48  # tokens read before
@@ -27,15 +28,12 @@ def measure_costs(target: Model, draft: Model) -> Costs:
     return Costs(tuple(passes), _quickest(draft, getattr(draft, "feed_narrow", draft.feed), 1))
 
 
-def sentence_on(costs: Costs, acceptance: float = 0.5) -> str:
-    """For the page: what K = auto begins with, and why."""
+def note_on(costs: Costs, acceptance: float = 0.5) -> Saying:
+    """What K = auto begins with, and why."""
     one, three, five = (f"{1e3 * costs.passes[i]:.0f}" for i in (0, 2, 4))
     k = costs.best_k(acceptance)
-    what = f"begins with {k}" if k else "drafts nothing to begin with"
-    return (
-        f"K auto {what}: the target's pass takes {one} ms for one token, {three} for three, {five} for five,"
-        f" a draft {1e3 * costs.draft:.1f} ms; then the run's own acceptance decides."
-    )
+    key = "note_pace" if k else "note_pace_none"
+    return Saying(key, k=k, one=one, three=three, five=five, draft=f"{1e3 * costs.draft:.1f}")
 
 
 def _quickest(model: Model, feed: object, width: int) -> float:

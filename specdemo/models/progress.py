@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 
+from ..words import Saying
+
 #: Told a fraction of the work from 0 to 1 and a sentence.
-Progress = Callable[[float, str], None]
+Progress = Callable[[float, Saying], None]
 
 
-def ignore(fraction: float, sentence: str) -> None:
+def ignore(fraction: float, sentence: Saying) -> None:
     """Tell nobody."""

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from jinja2 import TemplateError
 
+from ..words import Refusal
+
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
@@ -32,7 +34,7 @@ class Scribe:
     def encode(self, prompt: str, chat: bool) -> list[int]:
         """The ids of a prompt; with `chat` as the user's turn, with the assistant's turn opened.
 
-        A person's words never become control tokens, whatever they spell. Raises ValueError where a chat is asked of a
+        A person's words never become control tokens, whatever they spell. Raises Refusal where a chat is asked of a
         tokenizer without a template, or the template refuses the prompt.
         """
         if not chat:
@@ -72,17 +74,17 @@ class Scribe:
         before, _, after = blank.partition(_HERE)
         words = rendered[len(before) : len(rendered) - len(after)]
         if before + words + after != rendered:
-            raise ValueError("the prompt spells control tokens, and the chat template does not keep it in one piece")
+            raise Refusal("chat_split")
         return self._ids(before) + self._ids(words, split=True) + self._ids(after)
 
     def _rendered(self, prompt: str) -> str:
         if not self.has_chat:
-            raise ValueError("this pair has no chat template; let it continue raw text instead")
+            raise Refusal("chat_none")
         turns = [{"role": "user", "content": prompt}]
         try:
             return self.tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
         except TemplateError as error:
-            raise ValueError(f"the pair's chat template refuses the prompt: {error}") from error
+            raise Refusal("chat_refuses", error=str(error)) from error
 
     def _controls(self, ids: Sequence[int]) -> list[int]:
         return [i for i in ids if i in self._control]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 
 from ..contract import Model
+from ..words import Saying
 from .errors import LoadError
 
 _TOKENS = 14
@@ -25,24 +26,22 @@ def check_model(open_model: Callable[[], Model], dtype: torch.dtype, name: str) 
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RuntimeError, NotImplementedError) as error:
         if is_out_of_memory(error):
             raise
-        raise LoadError(
-            f"{name} cannot take part: it did not run over a cache of keys and values, the only kind that can be rolled"
-            f" back (its layers may keep a state of another kind, as state-space and linear-attention models do);"
-            f" the error was {type(error).__name__}: {_first_line(error)}."
-        ) from error
+        reason = Saying("unfit_cache", kind=type(error).__name__, error=_first_line(error))
+        raise LoadError("unfit", name=name, reason=reason) from error
     if reason:
-        raise LoadError(f"{name} cannot take part: {reason}.")
+        raise LoadError("unfit", name=name, reason=reason)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
 
 
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or ["no words"])[0][:120].rstrip(".")
+def _first_line(error: BaseException) -> Saying | str:
+    lines = str(error).splitlines()
+    return lines[0][:120].rstrip(".") if lines else Saying("no_reason")
 
 
-def _fault(open_model: Callable[[], Model], tolerance: float) -> str | None:
+def _fault(open_model: Callable[[], Model], tolerance: float) -> Saying | None:
     """What the model does wrong; None if nothing."""
     model = open_model()
     generator = torch.Generator().manual_seed(0)
@@ -51,18 +50,13 @@ def _fault(open_model: Callable[[], Model], tolerance: float) -> str | None:
     )
     fresh = model.feed(ids)
     if fresh.shape != (_TOKENS, model.vocab_size):
-        return (
-            f"its logits for {_TOKENS} tokens have the shape {tuple(fresh.shape)}, not one of {model.vocab_size} each"
-        )
+        return Saying("unfit_shape", tokens=_TOKENS, shape=tuple(fresh.shape), size=model.vocab_size)
     if not fresh.isfinite().any(dim=-1).all() or fresh.isnan().any():
-        return "its logits are not numbers, so its weights are broken or do not fit the dtype"
+        return Saying("unfit_nan")
     if _distance(_after_last_changed(open_model(), ids), fresh[:-1]) > tolerance:
-        return "a token changes what comes before it, so it is not a causal language model"
+        return Saying("unfit_not_causal")
     if _distance(_after_going_astray(open_model(), ids, wrong), fresh) > tolerance:
-        return (
-            "its cache cannot be rolled back; after a rejected token it would go on as if it had been kept (state-space"
-            " and linear-attention layers are like that)"
-        )
+        return Saying("unfit_rollback")
     return None
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedTokenizerBase
 
+from ..words import Saying
 from .catalogue import EMBEDDED
 from .eagle import MODEL_TYPE
 from .embedded import DRAFT_FOLDER, target_folder
@@ -68,8 +69,8 @@ def locate(name: str, role: str, progress: Progress) -> Source:
     if path.suffix == ".gguf" and path.is_file():
         return Source(path.stem, name, path.parent, path.parent, gguf=path.name)
     if not _HUB_ID.fullmatch(name):
-        raise LoadError(f"{name!r} is neither a folder on this machine nor the id of a model on the hub.")
-    progress(0.0, f"Asking the hub for {name} …")
+        raise LoadError("source_unknown", name=repr(name))
+    progress(0.0, Saying("hub_asking", name=name))
     folder = fetch_card(name)
     return Source(name.rpartition("/")[2], name, folder, folder, hub=name)
 
@@ -79,8 +80,8 @@ def _embedded(role: str, progress: Progress) -> Source:
     if role == "target":
         return Source("SmolLM2-135M-Instruct", EMBEDDED, home, home)
     if not (DRAFT_FOLDER / "model.safetensors").is_file():
-        raise LoadError(f"This copy of the program is incomplete: its draft is missing from {DRAFT_FOLDER}.")
-    return Source("our distilled draft", EMBEDDED, DRAFT_FOLDER, home)
+        raise LoadError("draft_missing", folder=DRAFT_FOLDER)
+    return Source("specdemo-draft", EMBEDDED, DRAFT_FOLDER, home)
 
 
 def _local(name: str, folder: Path) -> Source:
@@ -89,9 +90,7 @@ def _local(name: str, folder: Path) -> Source:
     if (folder / "config.json").exists():
         return Source(title, name, folder, folder)
     if not files:
-        raise LoadError(f"The folder {folder} holds no model: it has neither a config.json nor a .gguf file.")
+        raise LoadError("folder_empty", folder=folder)
     if len(files) > 1:
-        raise LoadError(
-            f"The folder {folder} holds {len(files)} .gguf files; name the one to load, such as {files[0]}."
-        )
+        raise LoadError("folder_several", folder=folder, count=len(files), first=files[0])
     return Source(title, name, folder, folder, gguf=files[0].name)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import torch
 
 from ..contract import Model
+from ..words import Saying
 
 _FEWEST, _MOST, _LONG = 2, 6, 0.5  # passes with a count: the fewest even where they take longer than so many seconds
 
@@ -22,7 +23,7 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def choose_threads(model: Model, most: int) -> str:
+def choose_threads(model: Model, most: int) -> Saying:
     """Set torch's threads to the count up to `most` with the quickest pass of `model`; a sentence on it.
 
     The model is fed a few tokens. A count is judged by its best pass: a moment's disturbance must not decide.
@@ -31,8 +32,8 @@ def choose_threads(model: Model, most: int) -> str:
     seconds = {count: _best_pass(model, count) for count in counts}
     best = min(seconds, key=seconds.get)
     torch.set_num_threads(best)
-    tried = ", ".join(f"{1e3 * seconds[count]:.0f} ms with {count}" for count in counts)
-    return f"Threads: {best} of {most}, by the target's quickest pass ({tried})."
+    tried = ", ".join(f"{count}: {1e3 * seconds[count]:.0f} ms" for count in counts)
+    return Saying("threads", best=best, most=most, tried=tried)
 
 
 def _best_pass(model: Model, count: int) -> float:

@@ -2,8 +2,10 @@
 
 from transformers import PreTrainedTokenizerBase
 
+from ..words import Saying
 
-def disagreement(target: PreTrainedTokenizerBase, draft: PreTrainedTokenizerBase) -> str | None:
+
+def disagreement(target: PreTrainedTokenizerBase, draft: PreTrainedTokenizerBase) -> Saying | None:
     """The first id that the two spell differently, in words; None if they agree.
 
     One may know more ids than the other at its end: models pad their vocabularies to different widths, and families add
@@ -12,10 +14,10 @@ def disagreement(target: PreTrainedTokenizerBase, draft: PreTrainedTokenizerBase
     ours, theirs = _spellings(target), _spellings(draft)
     shared = min(max(ours, default=-1), max(theirs, default=-1)) + 1
     if shared == 0:
-        return "one of them has no vocabulary"
+        return Saying("vocabulary_none")
     for i in range(shared):
         if ours.get(i) != theirs.get(i):
-            return f"id {i} is {_shown(ours.get(i))} for the target and {_shown(theirs.get(i))} for the draft"
+            return Saying("vocabulary_differs", id=i, ours=_shown(ours.get(i)), theirs=_shown(theirs.get(i)))
     return None
 
 
@@ -23,5 +25,5 @@ def _spellings(tokenizer: PreTrainedTokenizerBase) -> dict[int, str]:
     return {i: token for token, i in tokenizer.get_vocab().items()}
 
 
-def _shown(token: str | None) -> str:
-    return "nothing" if token is None else repr(token)
+def _shown(token: str | None) -> Saying | str:
+    return Saying("nothing") if token is None else repr(token)

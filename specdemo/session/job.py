@@ -10,8 +10,8 @@ from typing import Generic, TypeVar
 
 import torch
 
-from ..contract import NumericalFault
 from ..models import LoadError, Pair, PairSpec
+from ..words import Saying, Spoken
 from .pairs import Pairs
 from .phase import Phase, Told
 from .turns import Turns
@@ -100,7 +100,7 @@ class Job(Generic[LogT]):
                     if mine:
                         self._run(pair)
         except Exception as error:
-            self._put(Phase("failed", {"sentence": _sentence(error)}))
+            self._put(Phase("failed", {"sentence": _saying(error)}))
 
     def _loaded(self) -> Pair | None:
         """The pair, when it is there; None once the job was stopped. Raises LoadError."""
@@ -129,13 +129,12 @@ class Job(Generic[LogT]):
         self._news.set()
 
 
-def _sentence(error: Exception) -> str:
+def _saying(error: Exception) -> Saying:
     """What went wrong, for the reader; what we did not foresee goes to the server's log as well."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
-        return "The device ran out of memory: choose a shorter prompt, a shorter length or a smaller pair."
-    if isinstance(error, ValueError | LoadError | NumericalFault):
-        text = str(error)
-        return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+        return Saying("device_memory")
+    if isinstance(error, Spoken):
+        return error.saying
     _log.error("a run failed", exc_info=error)
     first_line = (str(error).splitlines() or [""])[0]
-    return f"The run failed inside the engine ({type(error).__name__}: {first_line[:200]})."
+    return Saying("engine_failed", error=f"{type(error).__name__}: {first_line[:200]}")

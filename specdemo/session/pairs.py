@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..models import LoadError, Pair, PairSpec, load_pair
+from ..words import Saying
 from .turns import Turns
 
 #: Pairs kept in memory; the one that was asked for longest ago goes first.
@@ -21,12 +22,12 @@ class Loading:
 
     spec: PairSpec
     fraction: float = 0.0
-    sentence: str = "Waiting to load the models …"
+    sentence: Saying = field(default_factory=lambda: Saying("pair_waiting"))
     pair: Pair | None = None
-    error: str | None = None
+    error: Saying | None = None
     done: threading.Event = field(default_factory=threading.Event)
 
-    def tell(self, fraction: float, sentence: str) -> None:
+    def tell(self, fraction: float, sentence: Saying) -> None:
         self.fraction, self.sentence = fraction, sentence
 
 
@@ -65,9 +66,9 @@ class Pairs:
             with self._turns.take(loading, threading.Event()):
                 loading.pair = self._load(loading.spec, progress=loading.tell)
         except LoadError as error:
-            loading.error = str(error)
+            loading.error = error.saying
         except Exception as error:
             _log.exception("loading %s failed", loading.spec.name)
-            loading.error = f"The pair {loading.spec.title} could not be loaded: {type(error).__name__}: {error}"
+            loading.error = Saying("load_failed", name=loading.spec.title, error=f"{type(error).__name__}: {error}")
         finally:
             loading.done.set()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..models import CATALOGUE, PairSpec
 from ..records import SamplingParams
+from ..words import Refusal, Saying
 
 MAX_PROMPT = 20_000  # characters
 MAX_K = 16
@@ -30,9 +31,9 @@ class Request:
 
     def __post_init__(self) -> None:
         if not self.prompt.strip():
-            raise ValueError("The prompt is empty; write at least one word.")
+            raise Refusal("prompt_empty")
         if len(self.prompt) > MAX_PROMPT:
-            raise ValueError(f"The prompt has {len(self.prompt):,} characters; it must have at most {MAX_PROMPT:,}.")
+            raise Refusal("prompt_long", characters=f"{len(self.prompt):,}", most=f"{MAX_PROMPT:,}")
 
     @classmethod
     def of(
@@ -51,19 +52,19 @@ class Request:
         seed: object = None,
         length: object = 128,
     ) -> "Request":
-        """From the fields of the page. Raises ValueError with one sentence: the field, its value, what is legal."""
+        """From the fields of the page. Raises Refusal with one sentence: the field, its value, what is legal."""
         return cls(
             prompt=_text(prompt),
             pair=_pair(pair, target, draft),
             chat=bool(chat),
-            k=_whole("K", k, 0, MAX_K),
+            k=_whole("field_k", k, 0, MAX_K),
             params=SamplingParams(
-                temperature=_number("Temperature", temperature, 0, MAX_TEMPERATURE),
-                top_k=_whole("Top-k", top_k, 0, 1_000_000),
-                top_p=_number("Top-p", top_p, 0, 1, above=True),
-                min_p=_number("Min-p", min_p, 0, 1),
+                temperature=_number("temperature", temperature, 0, MAX_TEMPERATURE),
+                top_k=_whole("field_top_k", top_k, 0, 1_000_000),
+                top_p=_number("field_top_p", top_p, 0, 1, above=True),
+                min_p=_number("field_min_p", min_p, 0, 1),
                 seed=_seed(seed),
-                max_new_tokens=_whole("Length", length, 1, MAX_LENGTH),
+                max_new_tokens=_whole("field_length", length, 1, MAX_LENGTH),
             ),
         )
 
@@ -82,28 +83,27 @@ def _pair(name: object, target: object, draft: object) -> PairSpec:
     if name == OWN:
         target, draft = _text(target).strip(), _text(draft).strip()
         if not target or not draft:
-            raise ValueError(
-                "Name both models of your own pair: a hub id or a folder for the target and for the draft."
-            )
+            raise Refusal("own_incomplete")
         return PairSpec(OWN, f"{target} + {draft}", target, draft)
     if not isinstance(name, str) or name not in CATALOGUE:
-        raise ValueError(f"There is no pair called {name!r}; choose one of: {', '.join(CATALOGUE)}.")
+        raise Refusal("pair_unknown", name=_shown(name), names=", ".join(CATALOGUE))
     return CATALOGUE[name]
 
 
 def _number(name: str, value: object, low: float, high: float, above: bool = False) -> float:
-    """`above`: the low end itself is out."""
+    """`name` is a key; with `above` the low end itself is out."""
     number = _parsed(value)
     if number is None or not low <= number <= high or (above and number == low):
-        bounds = f"above {low} and at most {high}" if above else f"from {low} to {high}"
-        raise ValueError(f"{name} is {_shown(value)}; it must be a number {bounds}.")
+        legal = Saying("legal_above" if above else "legal_number", low=low, high=high)
+        raise Refusal("out_of_range", name=Saying(name), value=_shown(value), legal=legal)
     return number
 
 
 def _whole(name: str, value: object, low: int, high: int) -> int:
     number = _parsed(value)
     if number is None or not low <= number <= high or number != int(number):
-        raise ValueError(f"{name} is {_shown(value)}; it must be a whole number from {low:,} to {high:,}.")
+        legal = Saying("legal_whole", low=f"{low:,}", high=f"{high:,}")
+        raise Refusal("out_of_range", name=Saying(name), value=_shown(value), legal=legal)
     return int(number)
 
 
@@ -120,8 +120,8 @@ def _parsed(value: object) -> float | None:
 def _seed(value: object) -> int:
     if value is None or value == "":
         return secrets.randbelow(_SEEDS)
-    return _whole("Seed", value, 0, _SEEDS - 1)
+    return _whole("seed", value, 0, _SEEDS - 1)
 
 
-def _shown(value: object) -> str:
-    return "empty" if value is None or value == "" else repr(value)[:60]
+def _shown(value: object) -> Saying | str:
+    return Saying("nothing_given") if value is None or value == "" else repr(value)[:60]

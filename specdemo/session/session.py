@@ -9,9 +9,10 @@ from ..trace import to_json
 from ..view.deltas import to_text
 from ..view.inspection import inspection
 from ..view.position import SHOWN
-from ..words import ENGLISH, LANGUAGES, WORDS, everywhere
+from ..words import ENGLISH, LANGUAGES, WORDS, Refusal, everywhere
 from .log import LANES, Lane, Log
 from .pairs import Pairs
+from .phase import Phase
 from .request import FIELDS, OWN, Request
 from .run import Run
 from .store import Store
@@ -66,10 +67,10 @@ class Session:
         """Deltas of a new run; for a request that cannot be met one delta that says why. Fields as in `Request.of`."""
         try:
             request = self.request(fields)
-        except ValueError as error:
-            sentence = str(error)[:1].upper() + str(error)[1:]
+        except Refusal as error:
+            phase = Phase("failed", {"sentence": error.saying})
             # Numbered, because the page takes no notice of the same text twice.
-            yield to_text({"phase": {"name": "failed", "sentence": sentence}, "refusal": next(self._refusals)})
+            yield to_text({"phase": phase.told(), "refusal": next(self._refusals)})
             return
         run = Run(request, self.pairs, self.turns)
         self._runs.put(run.id, run)
@@ -78,9 +79,9 @@ class Session:
     def request(self, fields: Mapping[str, object]) -> Request:
         """What these fields ask for, as in `Request.of`. Raises ValueError where it cannot be met here."""
         for name in fields.keys() - FIELDS:
-            raise ValueError(f"There is no setting called {name[:60]!r}; there are {', '.join(FIELDS)}.")
+            raise Refusal("setting_unknown", name=repr(name[:60]), names=", ".join(FIELDS))
         if fields.get("pair") == OWN and not self.own_models:
-            raise ValueError("Models of your own are switched off on this server.")
+            raise Refusal("own_off")
         return Request.of(**fields)
 
     def stop(self, question: Question) -> dict[str, object] | None:

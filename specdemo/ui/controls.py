@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import gradio as gr
 
-from ..models import CATALOGUE
+from ..models import CATALOGUE, EMBEDDED, PairSpec
 from ..session.request import MAX_K, OWN
 from ..words import Saying
 from .labels import Labels
@@ -49,7 +49,7 @@ def _prompt(said: Labels) -> tuple[gr.Textbox, list[gr.Button]]:
 
 
 def _dials(said: Labels, own_models: bool, pair: str) -> dict[str, gr.components.Component]:
-    choices = [(spec.title, name) for name, spec in CATALOGUE.items()] + [(Saying("own"), OWN)] * own_models
+    choices = [(_title(spec), name) for name, spec in CATALOGUE.items()] + [(Saying("own"), OWN)] * own_models
     chosen = said(gr.Dropdown(choices, value=pair, elem_id="sd-models"), label="pair", choices=choices)
     with gr.Row(elem_id="sd-own"):
         target = said(gr.Textbox(max_lines=1, min_width=120), label="own_target")
@@ -62,6 +62,10 @@ def _dials(said: Labels, own_models: bool, pair: str) -> dict[str, gr.components
     only_own = f"(name) => {{ document.body.classList.toggle('sd-own', name === '{OWN}'); return []; }}"
     chosen.change(None, [chosen], [], js=only_own, api_visibility="private")
     return {"pair": chosen, "target": target, "draft": draft, "k": k, "temperature": temperature}
+
+
+def _title(spec: PairSpec) -> Saying | str:
+    return Saying("embedded_pair", title=spec.title) if spec.name == EMBEDDED else spec.title
 
 
 def _buttons(said: Labels) -> tuple[gr.Button, gr.Button]:

@@ -18,5 +18,6 @@ PRESETS: tuple[Preset, ...] = (
     Preset("preset_list", "List ten things to pack for a week of hiking, one per line."),
     Preset("preset_dialogue", "Write a dialogue between a teacher and a student about what a probability is."),
     Preset("preset_chinese", "用三句话解释为什么天空是蓝色的。"),
+    Preset("preset_chinese_story", "写一个关于灯塔守护人捡到漂流瓶的短故事。"),
     Preset("preset_raw", "Once upon a time, in a village at the edge of the sea, there lived", chat=False),
 )
