@@ -4,7 +4,6 @@ Waits have a limit only so that a fault fails instead of hanging.
 """
 
 import copy
-import re
 import socket
 import threading
 from dataclasses import replace
@@ -19,7 +18,6 @@ from specdemo.records import Outcome
 from specdemo.session import Pairs, Session, Turns
 from specdemo.trace import from_json, load
 from specdemo.ui.serve import RECORDING, open_page
-from specdemo.words import ENGLISH, WORDS
 
 LIMIT_MS = 60_000
 WIDE, NARROW = {"width": 1366, "height": 768}, {"width": 400, "height": 860}
@@ -694,77 +692,6 @@ def test_presets_fill_the_form(tiny, tab):
     expect(page.page.locator("#sd-chat input")).not_to_be_checked()
     page.set(length=6).run().wait("done")
     assert page.page.locator(".sd-settings").inner_text().endswith("raw text")
-
-
-# -- languages --------------------------------------------------------------------------------------------------------
-
-#: All that a reader or a screen reader is told on the page, but not what a model or the reader wrote.
-TOLD = """() => {
-    const written = ".sd-pane, .sd-big, .sd-figure svg, .sd-pair, .sd-language, textarea, style, script";
-    const texts = [];
-    for (const element of document.querySelectorAll("body *")) {
-        if (element.closest(written)) continue;
-        for (const name of ["aria-label", "title", "placeholder"])
-            if (element.hasAttribute(name)) texts.push(element.getAttribute(name));
-        for (const node of element.childNodes) if (node.nodeType === Node.TEXT_NODE) texts.push(node.data);
-    }
-    return texts.map((text) => text.replace(/\\s+/g, " ").trim()).filter(Boolean);
-}"""
-
-
-def english_on(page):
-    """What of the English words the page tells, beginning and end of a text with places counted one by one."""
-    pieces = {
-        piece.strip()
-        for key, text in ENGLISH.items()
-        for piece in re.split(r"\{\w+\}", text)
-        if len(re.findall(r"[A-Za-z]", piece)) > 3 and piece.strip() not in WORDS["zh"][key]
-    }
-    told = page.evaluate(TOLD)
-    return {(piece, text) for text in told for piece in pieces if re.search(rf"(?<!\w){re.escape(piece)}(?!\w)", text)}
-
-
-def test_the_language_changes_in_the_midst_of_a_run_and_nothing_is_lost(serve, tab):
-    endless = Endless()
-    page = tab(serve(endless.pair), figures=True).set("the hand", length=300, seed=11, temperature=1.2)
-    page.run().wait_tokens(more_than=8)
-    endless.go.clear()
-    page.tokens().nth(3).click()
-    (picked,) = page.picked()
-    page.wait_drawn(picked.removeprefix("sd-"))
-    assert english_on(page.page), "the check finds nothing"
-    before = page.text()
-    page.page.click(".sd-language")
-    expect(page.page.locator(".sd-phase-text")).to_have_text(WORDS["zh"]["phase_running"])
-    expect(page.page.locator("#sd-k label").first).to_contain_text(WORDS["zh"]["k"])
-    expect(page.page.locator("[data-figure=position] .xtitle")).to_have_text(WORDS["zh"]["pq_axis"])
-    assert english_on(page.page) == set()
-    assert page.picked() == [picked] and page.text().startswith(before)
-    assert page.page.input_value("#sd-prompt textarea") == "the hand"
-    assert page.page.input_value("#sd-seed :is(input, textarea)") == "11"
-    assert page.page.locator("html").get_attribute("lang") == "zh-CN" and page.page.title() == WORDS["zh"]["name"]
-    endless.go.set()
-    page.wait("done")
-    trace = page.trace()
-    assert page.text() == written(trace.rounds) and trace.prompt == "the hand" and trace.params.temperature == 1.2
-    assert english_on(page.page) == set()
-    page.page.reload()
-    expect(page.page.locator("#sd-run")).to_have_text(WORDS["zh"]["run"])
-    page.page.click(".sd-language")
-    expect(page.page.locator("#sd-run")).to_have_text("Run")
-
-
-@pytest.mark.parametrize(
-    ("locale", "query", "said"),
-    [("zh-CN", "", "zh"), ("de-DE", "", "en"), ("zh-TW", "?lang=en", "en"), ("en", "?lang=zh", "zh")],
-)
-def test_the_first_language(server, browser, locale, query, said):
-    context = browser.new_context(locale=locale)
-    page = context.new_page()
-    page.goto(server.url + query)
-    expect(page.locator("#sd-run")).to_have_text(WORDS[said]["run"])
-    expect(page.locator(".sd h2").first).to_have_text(WORDS[said]["lane_spec"])
-    context.close()
 
 
 # -- the scripts by themselves ----------------------------------------------------------------------------------------

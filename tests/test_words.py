@@ -13,6 +13,9 @@ from specdemo.words import ENGLISH, FOLDER, LANGUAGES, WORDS, Refusal, Saying, W
 
 PACKAGE = FOLDER.parents[1] / "specdemo"
 
+#: The steps of the lesson, by their names.
+STEPS = re.findall(r'name: "(\w+)"', (SCRIPTS / "lesson" / "steps.js").read_text("utf-8"))
+
 #: Where a key is put together from a name: its beginning and its end.
 COMPUTED = [
     *(f"phase_{name}" for name in ("idle", "recorded", "loading", "waiting", "prompt", "running", "done", "stopped")),
@@ -24,6 +27,8 @@ COMPUTED = [
     *("pay_turns", "pay_length"),
     *(f"per_second_{lane}" for lane in ("spec", "plain")),
     *("draft", "verify", "other", "prefill"),
+    *("the_target", "the_draft"),
+    *(f"lesson_{step}{end}" for step in STEPS for end in ("", "_title", "_show")),
 ]
 
 
@@ -83,9 +88,10 @@ def test_every_word_is_said_somewhere():
 
 def test_whatever_is_said_has_words():
     text = sources()
+    pages = re.findall(r"\btemplate\(\"(.+?)\"", text)
     wanted = {
         *COMPUTED,
-        *re.findall(r"\[\[(\w+)\]\]", "".join(path.read_text("utf-8") for path in ASSETS.glob("*.html"))),
+        *(word for page in pages for word in re.findall(r"\[\[(\w+)\]\]", (ASSETS / page).read_text("utf-8"))),
         *re.findall(r"\b(?:Saying|Refusal|LoadError|NumericalFault)\(\s*\"(\w+)\"", text),
         *re.findall(r"\b(?:words|ENGLISH)\[\"(\w+)\"\]", text),
         *re.findall(r"\bsay\(\s*\"(\w+)\"", text),
@@ -95,6 +101,12 @@ def test_whatever_is_said_has_words():
     for key in re.findall(r"\b_line\(\s*words,\s*\"(\w+)\"", text):
         wanted |= {key, f"{key}_label"}
     assert wanted <= set(ENGLISH), wanted - set(ENGLISH)
+
+
+def test_what_is_said_is_said_by_its_key():
+    """A sentence in its place would be found out only when something has gone wrong already."""
+    given = re.findall(r"\b(?:Saying|Refusal|LoadError|NumericalFault)\(\s*(f?\"[^\"]*\")", sources())
+    assert [text for text in given if not re.fullmatch(r'"\w+"|f"\w+_\{\w+\}"', text)] == []
 
 
 def test_a_saying_is_said_in_any_language_whatever_it_holds():

@@ -1,5 +1,6 @@
 // The header: the page's name, and the switches that hold for all of it.
 
+import { projectorButton } from "./shared/projector.js";
 import { themeButton } from "./shared/theme.js";
 import { LANGUAGES, choose, language, onLanguage, speak } from "./shared/words.js";
 
@@ -7,8 +8,22 @@ import { LANGUAGES, choose, language, onLanguage, speak } from "./shared/words.j
 export function mount({ element, again }) {
   speak(element);
   themeButton(element.querySelector(".sd-theme"));
+  projectorButton(element.querySelector(".sd-projector-switch"));
   languageButton(element.querySelector(".sd-language"));
+  lessonButton(element.querySelector(".sd-lesson-switch"), element.querySelector(".sd-lesson"));
   onLanguage(again);
+}
+
+/** Opens the lesson, which is fetched when it is first asked for; the address may ask too. */
+function lessonButton(button, panel) {
+  let lesson = null;
+  const open = async () => {
+    const { Lesson } = await import("./lesson/lesson.js");
+    lesson ??= new Lesson(panel, () => button.focus());
+    lesson.open();
+  };
+  button.addEventListener("click", open);
+  if (new URLSearchParams(location.search).has("lesson")) open();
 }
 
 /** Shows the name of the other language, and switches to it. */

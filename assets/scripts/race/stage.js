@@ -13,6 +13,7 @@ import { save } from "./save.js";
 import { Say } from "./say.js";
 import { Scoreboard } from "./scoreboard.js";
 import { Strip } from "./strip.js";
+import { Table } from "./table.js";
 
 const METHODS = ["resync", "halt", "inspect", "trace", "status"];
 
@@ -38,6 +39,7 @@ export class Stage {
     );
     this.scoreboard = new Scoreboard(this.root.querySelector(".sd-scores"));
     this.strip = new Strip(this.root.querySelector(".sd-rounds"), pick);
+    this.table = new Table(this.root.querySelector(".sd-rounds-table"), this.log, outcomes);
     this.inspector = new Inspector(this.root.querySelector(".sd-inspector"), this.log, {
       outcomes,
       plotlyConfig: props.plotly,
@@ -85,6 +87,7 @@ export class Stage {
       lane.ended(this.log.phase[name]);
     }
     this.strip.add(news.rounds.spec);
+    this.table.catchUp();
     if (delta.stats) this.scoreboard.show(delta.stats);
     if (delta.head) {
       this.say.run(delta.head);
@@ -109,6 +112,7 @@ export class Stage {
   clear() {
     for (const lane of Object.values(this.lanes)) lane.clear();
     this.strip.clear();
+    this.table.clear();
     this.scoreboard.show(null);
     this.pick(null, false);
     this.chosen = false;
