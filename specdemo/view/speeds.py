@@ -40,8 +40,8 @@ def bars_figure(rows: Sequence[Bar], heading: tuple[str, ...], axis: str, theme:
             "error_x": _errors(rows, colours),
         }
     ]
-    reach = 1.12 * max((max(row.high, row.median) for row in rows), default=1.0)
-    limits = [(i, row.limit) for i, row in enumerate(rows) if row.limit is not None and row.limit < reach]
+    reach = 1.12 * max((max(row.high, row.median, row.limit or 0) for row in rows), default=1.0)
+    limits = [(i, row.limit) for i, row in enumerate(rows) if row.limit is not None]
     look = layout(heading, theme, height) | {
         "margin": {"l": 8, "r": 72, "t": HEAD, "b": _AXIS},
         "xaxis": {"range": [0, reach], "title": {"text": axis}, "nticks": 6},
@@ -59,7 +59,7 @@ def bars_figure(rows: Sequence[Bar], heading: tuple[str, ...], axis: str, theme:
 def lines_figure(lines: Sequence[Line], heading: tuple[str, ...], axis: str, theme: ThemeName = "light") -> Figure:
     """Speed over K; ours solid, the others dashed."""
     colours = THEMES[theme]
-    height = 380
+    height, most = 380, max((k for line in lines for k, *_ in line.points), default=1)
     traces = [
         {
             "type": "scatter",
@@ -81,8 +81,13 @@ def lines_figure(lines: Sequence[Line], heading: tuple[str, ...], axis: str, the
     ]
     look = layout(heading, theme, height) | {
         "margin": {"l": 8, "r": 16, "t": HEAD, "b": _AXIS + _LEGEND},
-        "xaxis": {"title": {"text": "K, tokens drafted a round (0: none)"}, "dtick": 1, "rangemode": "tozero"},
-        "yaxis": {"rangemode": "tozero", "title": {"text": axis}, "showgrid": True, "tickfont": {"size": 15}},
+        "xaxis": {"title": {"text": "K, tokens drafted a round (0: none)"}, "dtick": 1, "range": [-0.2, most + 0.2]},
+        "yaxis": {
+            "rangemode": "tozero",
+            "title": {"text": axis, "standoff": 12},
+            "showgrid": True,
+            "tickfont": {"size": 15},
+        },
         "legend": {"y": _LEGEND / height},
     }
     return {"data": traces, "layout": look}
