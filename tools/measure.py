@@ -32,12 +32,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("kinds", "page"))
     parser.add_argument("--runs", type=int, default=5, help="runs, or prompts of each kind (default: 5)")
-    parser.add_argument("--k", type=int, default=K, help=f"tokens drafted a round (default: {K})")
+    parser.add_argument("--k", type=drafts, default=K, help=f"tokens drafted a round; kinds: or auto (default: {K})")
     parser.add_argument("--temperature", type=float, default=TEMPERATURE, help=f"(default: {TEMPERATURE})")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="kinds: these only")
     parser.add_argument("--store", type=Path, help="kinds: a file of runs to go on from, so that slices make a whole")
     arguments = parser.parse_args()
+    if arguments.what == "page" and arguments.k is None:
+        parser.error("page measures a fixed --k")
     {"kinds": kinds, "page": page}[arguments.what](arguments)
+
+
+def drafts(text: str) -> int | None:
+    """K, or None for "auto"."""
+    return None if text == "auto" else int(text)
 
 
 # ---------------------------------------------------------------- kinds of prompts
