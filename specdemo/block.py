@@ -1,6 +1,7 @@
 """What comes over from the device once a round: one block of numbers, and the records made of it."""
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch.nn.functional import pad
@@ -41,52 +42,65 @@ def pack_block(
     return torch.cat([scalars, ids, p.gather(1, ids), pad(q.gather(1, ids[:k]), (0, 0, 0, 1))], dim=1)
 
 
+class _Row(NamedTuple):
+    """What came over of one position; the masses are those of the candidates."""
+
+    alpha: float
+    u: float
+    accepted: float
+    ids: list[float]
+    p: list[float]
+    q: list[float]
+
+    @classmethod
+    def of(cls, numbers: list[float]) -> "_Row":
+        width = (len(numbers) - _SCALARS) // 3
+        ids, p, q = (numbers[start : start + width] for start in range(_SCALARS, len(numbers), width))
+        return cls(*numbers[:_SCALARS], ids, p, q)
+
+
 def read_block(block: torch.Tensor, position: int, last_outcome: Outcome) -> tuple[TokenEvent, ...]:
     """The records of a round from what `pack_block` made of it: its K drafts from left to right, then its last token.
 
     `position` is that of the first draft in the whole sequence, for messages. Raises NumericalFault.
     """
-    rows = block.tolist()
+    rows = [_Row.of(numbers) for numbers in block.tolist()]
     k = len(rows) - 1
     _refuse_nonsense(rows, position)
-    assert all(_candidates(row)[2][0] > 0 for row in rows[:k]), "a draft was not drawn from that q"
-    n = int(rows[0][_SCALARS - 1])
+    assert all(row.q[0] > 0 for row in rows[:k]), "a draft was not drawn from that q"
+    n = int(rows[0].accepted)
     outcomes = [Outcome.ACCEPTED] * n + [Outcome.REJECTED] + [Outcome.DISCARDED] * (k - n)
     events = [_event(row, 0, outcome) for row, outcome in zip(rows[:k], outcomes)]
     return (*events, _event(rows[n], 1, Outcome.RESAMPLED if n < k else last_outcome))
 
 
-def _refuse_nonsense(rows: list[list[float]], position: int) -> None:
+def _refuse_nonsense(rows: list[_Row], position: int) -> None:
     """A row that is no distribution is NaN all over, so any of its candidates tells."""
     for i, row in enumerate(rows):
-        _, p, q = _candidates(row)
-        for name, probabilities in (("target", p), ("draft", q)):
+        for name, probabilities in (("target", row.p), ("draft", row.q)):
             if math.isnan(sum(probabilities)):
                 raise NumericalFault("no_distribution", model=Saying(f"the_{name}"), position=position + i)
 
 
-def _candidates(row: list[float]) -> tuple[list[float], list[float], list[float]]:
-    """ids, p and q of a row"""
-    width = (len(row) - _SCALARS) // 3
-    ids, p, q = (row[start : start + width] for start in range(_SCALARS, len(row), width))
-    return ids, p, q
-
-
-def _event(row: list[float], column: int, outcome: Outcome) -> TokenEvent:
+def _event(row: _Row, column: int, outcome: Outcome) -> TokenEvent:
     """The event of the token in `column` of a row's candidates."""
-    alpha, u, _ = row[:_SCALARS]
-    ids, ps, qs = _candidates(row)
-    drafted = outcome not in (Outcome.BONUS, Outcome.PLAIN)
-    shown = {i: (p, q) for i, p, q in zip(ids, ps, qs) if p > 0 or q > 0}
-    order = sorted(shown.items(), key=lambda item: -max(item[1]))
-    rest_p, rest_q = (max(0.0, 1 - sum(masses)) for masses in zip(*shown.values()))
+    token_id, p = int(row.ids[column]), row.p[column]
+    if outcome in (Outcome.BONUS, Outcome.PLAIN):
+        shown = {i: TopRow(int(i), "", p, None) for i, p in zip(row.ids, row.p) if p > 0}
+        top = tuple(sorted(shown.values(), key=lambda one: -one.p))
+        return TokenEvent(token_id, outcome, p, top=top, rest=(_rest([one.p for one in shown.values()]), None))
+    shown = {i: TopRow(int(i), "", p, q) for i, p, q in zip(row.ids, row.p, row.q) if p > 0 or q > 0}
     return TokenEvent(
-        token_id=int(ids[column]),
+        token_id=token_id,
         outcome=outcome,
-        p=ps[column],
-        q=qs[column] if drafted else None,
-        u=u if outcome in (Outcome.ACCEPTED, Outcome.REJECTED) else None,
-        alpha=min(1.0, alpha) if drafted else None,
-        top=tuple(TopRow(int(i), "", p, q if drafted else None) for i, (p, q) in order),
-        rest=(rest_p, rest_q if drafted else None),
+        p=p,
+        q=row.q[column],
+        u=row.u if outcome in (Outcome.ACCEPTED, Outcome.REJECTED) else None,
+        alpha=min(1.0, row.alpha),
+        top=tuple(sorted(shown.values(), key=lambda one: -max(one.p, one.q))),
+        rest=(_rest([one.p for one in shown.values()]), _rest([one.q for one in shown.values()])),
     )
+
+
+def _rest(masses: list[float]) -> float:
+    return max(0.0, 1 - sum(masses))

@@ -102,7 +102,8 @@ def residual(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
     """
     gap = (p - q).clamp_(min=0)
     mass = gap.sum(dim=-1, keepdim=True)
-    return torch.where(mass > 0, gap / mass, p)
+    nothing = (mass == 0).to(p.dtype)
+    return (p * nothing).addcdiv_(gap, mass + nothing)  # a `where` over a whole row costs three times as much
 
 
 def verify(draft_ids: torch.Tensor, p: torch.Tensor, q: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
@@ -140,7 +141,8 @@ def likeliest(probs: torch.Tensor, n: int) -> torch.Tensor:
         return probs.topk(n, dim=1).indices
     inside = blocks * _BLOCK
     best = probs[:, :inside].unflatten(1, (blocks, _BLOCK)).amax(dim=-1).topk(n, dim=1).indices
-    steps = torch.arange(_BLOCK, device=probs.device)
-    tail = torch.arange(inside, probs.shape[1], device=probs.device).expand(len(probs), -1)
-    ids = torch.cat([(best[:, :, None] * _BLOCK + steps).flatten(1), tail], dim=1)
+    ids = (best[:, :, None] * _BLOCK + torch.arange(_BLOCK, device=probs.device)).flatten(1)
+    if inside < probs.shape[1]:
+        tail = torch.arange(inside, probs.shape[1], device=probs.device).expand(len(probs), -1)
+        ids = torch.cat([ids, tail], dim=1)
     return ids.gather(1, probs.gather(1, ids).topk(n, dim=1).indices)
