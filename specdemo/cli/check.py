@@ -5,8 +5,9 @@ import sys
 
 import torch
 
-from ..check import EXACT, FALSE_ALARM, ROUNDING, Check, Comparison, Verdict
+from ..check import EXACT, FALSE_ALARM, ROUNDING, Check, Verdict
 from ..contract import NumericalFault
+from ..fit import Fit
 from ..records import SamplingParams
 from .faults import Fault
 from .load import ProgressLine, drafts_of, encoded, loaded, prompt_of
@@ -58,14 +59,15 @@ def _lines(verdict: Verdict) -> list[tuple[str, str]]:
         ("", f"in the engine's own float32 to within {exact.rounding:.1e} (allowed {ROUNDING:.0e})"),
         ("", ""),
         ("sampled", f"{verdict.runs} runs of the engine against the target's own probabilities"),
-        *(("", _compared(one)) for one in verdict.comparisons),
+        *(("", _compared(one.length, one.engine)) for one in verdict.comparisons),
         ("", f"first drafts kept: {100 * verdict.kept:.1f} %, foretold by α: {100 * verdict.alpha:.1f} %"),
+        ("beside", "as many runs of the target alone: what chance does"),
+        *(("", _compared(one.length, one.alone)) for one in verdict.comparisons if one.alone),
     ]
 
 
-def _compared(one: Comparison) -> str:
-    fit = one.engine
-    what = "first token   " if one.length == 1 else f"first {one.length} tokens"
+def _compared(length: int, fit: Fit) -> str:
+    what = "first token   " if length == 1 else f"first {length} tokens"
     chi2 = f"χ² {fit.chi2:.1f} over {fit.cells} cells, p-value {fit.p_value:.2g}"
     distance = f"total variation {fit.distance:.4f}, by chance alone {fit.expected_distance:.4f}"
     return f"{what}  {chi2}; {distance}" + (f"; impossible tokens: {fit.impossible}" if fit.impossible else "")
