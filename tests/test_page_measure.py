@@ -1,5 +1,7 @@
 """The tabs that measure in a real Chromium; what stands behind them is tested in `test_measurements`."""
 
+# ruff: noqa: F811
+
 from playwright.sync_api import expect
 from test_page import LIMIT_MS, Endless, browser, serve, server, tab, tiny  # noqa: F401
 from tiny import tiny_pair
@@ -8,7 +10,7 @@ from specdemo.session import measurement as measurement_module
 
 
 def opened(page, name):
-    page.page.click(f"[role=tab] >> nth={['race', 'proof', 'pay'].index(name)}")
+    page.page.get_by_role("tab", name={"proof": "Is it lossless?", "pay": "Does it pay?"}[name]).click()
     page.page.wait_for_selector(f".sd-{name}[data-phase=idle]")
     return page.page.locator(f".sd-{name}")
 
