@@ -371,7 +371,7 @@ def test_stop_and_run_again(serve, tab):
     page = tab(serve(endless.pair)).set("the hand", length=1000)
     page.run().wait_tokens(more_than=2)
     # The page need not wait for the stream to end: the server is told, and answers with what there is.
-    with page.page.expect_response(lambda r: '"halt"' in (r.request.post_data or "")):
+    with page.page.expect_response("**/specdemo/ask/stop"):
         page.page.click("#sd-stop")
     page.wait("stopped")
     passes = endless.passes
@@ -391,6 +391,26 @@ def test_stop_while_the_prompt_is_read(serve, tab):
     page.wait("stopped")
     endless.go.set()
     page.set("the hand", length=5).run().wait("done")
+
+
+def test_a_run_asked_for_right_after_a_stop_is_written(serve, tab):
+    page = tab(serve(Endless().pair)).set("the hand", length=1000)
+    page.run().wait_tokens(more_than=2)
+    page.set(length=12)
+    for _ in range(3):  # in one task of the browser, so that no answer can come between
+        page.page.evaluate(
+            "['stop', 'run', 'run', 'stop', 'run'].forEach((id) => document.querySelector(`#sd-${id}`).click())"
+        )
+        page.wait("done")
+        assert page.tokens("plain").count() == 12 == len(page.trace().baseline)
+
+
+def test_of_many_runs_asked_for_at_once_one_is_written(serve, tab):
+    endless = Endless()
+    page = tab(serve(endless.pair)).set("the hand", length=12)
+    page.page.evaluate("() => { for (let i = 0; i < 5; i++) document.querySelector('#sd-run').click(); }")
+    page.wait("done")
+    assert page.tokens("plain").count() == 12 and len(endless.targets) == 2, "a target for each lane of one run"
 
 
 def test_two_tabs_one_waits_and_both_get_their_own(serve, tab):
@@ -428,6 +448,14 @@ def test_settings_out_of_range_are_told_and_nothing_else_changes(tiny, tab):
         expect(page.page.locator(".sd-phase-text")).to_have_text(
             f"Length is {length}; it must be a whole number from 1 to 1,024."
         )
+    wrong = {"k": ("99", "K is 99; it must be a whole number from 0 to 16.")}
+    wrong["temperature"] = ("7", "Temperature is 7; it must be a number from 0 to 5.")
+    wrong["top-k"] = ("", "Top-k is empty; it must be a whole number from 0 to 1,000,000.")
+    for name, (value, sentence) in wrong.items():
+        legal = page.page.locator(f"#sd-{name} :is(input, textarea)").first.input_value()
+        page.set(length="6", **{name: value}).run()
+        expect(page.page.locator(".sd-phase-text")).to_have_text(sentence)
+        page.set(**{name: legal})
     page.set(" ", length="6").run()
     expect(page.page.locator(".sd-phase-text")).to_have_text("The prompt is empty; write at least one word.")
     expect(page.page.locator("body.sd-running")).to_have_count(0)

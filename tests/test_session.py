@@ -621,15 +621,14 @@ def test_the_trace_of_a_run_reads_back(session):
     assert len(trace.rounds) == len(assembled(deltas)["spec"])
 
 
-def test_a_refused_request_is_one_delta_and_no_two_are_alike(session):
+def test_a_refused_request_is_one_delta(session):
     session, _ = session
-    first, second = (list(session.run(prompt="the hand", k=99)) for _ in range(2))
-    assert len(first) == len(second) == 1 and first != second
-    assert json.loads(first[0])["phase"]["sentence"] == {
+    (refusal,) = map(json.loads, session.run(prompt="the hand", k=99))
+    sentence = {
         "en": "K is 99; it must be a whole number from 0 to 16.",
         "zh": "K：99 不可用；允许的值：0 到 16 之间的整数。",
     }
-    assert "run" not in json.loads(first[0])
+    assert refusal == {"phase": {"name": "failed", "sentence": sentence}}
 
 
 def test_own_models_can_be_switched_off(pair):

@@ -111,13 +111,11 @@ def test_the_first_page_carries_the_recorded_run(config):
     assert delta["spec"] and delta["plain"] and delta["stats"]["speedup"]
 
 
-def test_the_page_has_one_generator_and_keeps_no_state(config):
+def test_the_page_keeps_no_state_and_no_run_goes_through_gradio(config):
     assert not components(config, "state") and not components(config, "plot")
     named = [d for d in config["dependencies"] if d["api_visibility"] != "private"]
     assert not named, "what belongs to the page alone is no API"
-    runs = [d for d in config["dependencies"] if d["types"]["generator"]]
-    assert len(runs) == 1
-    assert [d["cancels"] for d in config["dependencies"] if d["cancels"]] == [[runs[0]["id"]]]
+    assert not [d for d in config["dependencies"] if d["backend_fn"]]
 
 
 def test_the_form_offers_exactly_what_a_request_takes():

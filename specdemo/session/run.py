@@ -20,7 +20,7 @@ from .request import Request
 from .turns import Turns
 
 #: Seconds: between two updates of the page, between two updates of its numbers, and the longest silence.
-UPDATE_S, STATS_S, SILENCE_S = 0.05, 0.25, 0.25
+UPDATE_S, STATS_S, SILENCE_S = 0.1, 0.3, 0.25
 
 
 class _Begun(NamedTuple):

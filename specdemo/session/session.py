@@ -1,7 +1,7 @@
 """What the page may ask for: a method a question, each safe against whatever a browser may send."""
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count
 
 from ..models import CATALOGUE, PairSpec
 from ..records import Round, Trace, is_whole
@@ -19,6 +19,9 @@ from .store import Store
 from .turns import Turns
 
 RECORDED = "recorded"
+
+#: Runs that may be waiting or going on at once; one of them works at a time.
+AT_ONCE = 24
 
 Question = Mapping[str, object]
 
@@ -43,7 +46,7 @@ class Session:
         self.turns = Turns()
         self.pairs = pairs or Pairs(self.turns)
         self._runs = Store()
-        self._refusals = count(1)
+        self._places = threading.Semaphore(AT_ONCE)
         if recorded is not None:
             self._runs.pin(RECORDED, Log.of(RECORDED, recorded))
 
@@ -63,18 +66,21 @@ class Session:
         recorded = self._runs.get(RECORDED)
         return to_text(recorded.look().snapshot()) if recorded else "{}"
 
-    def run(self, **fields: object) -> Iterator[str]:
+    def run(self, /, **fields: object) -> Iterator[str]:
         """Deltas of a new run; for a request that cannot be met one delta that says why. Fields as in `Request.of`."""
         try:
             request = self.request(fields)
+            if not self._places.acquire(blocking=False):
+                raise Refusal("server_full", runs=AT_ONCE)
         except Refusal as error:
-            phase = Phase("failed", {"sentence": error.saying})
-            # Numbered, because the page takes no notice of the same text twice.
-            yield to_text({"phase": phase.told(), "refusal": next(self._refusals)})
+            yield to_text({"phase": Phase("failed", {"sentence": error.saying}).told()})
             return
-        run = Run(request, self.pairs, self.turns)
-        self._runs.put(run.id, run)
-        yield from run.deltas()
+        try:
+            run = Run(request, self.pairs, self.turns)
+            self._runs.put(run.id, run)
+            yield from run.deltas()
+        finally:
+            self._places.release()
 
     def request(self, fields: Mapping[str, object]) -> Request:
         """What these fields ask for, as in `Request.of`. Raises ValueError where it cannot be met here."""

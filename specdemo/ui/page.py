@@ -10,9 +10,6 @@ from .pay import pay
 from .proof import proof
 from .race import race
 
-#: Runs that may wait at once.
-_AT_ONCE = 24
-
 _LOAD = """
 () => { import(new URL("specdemo/scripts/page.js", document.baseURI).href).then((page) => page.mount()); return []; }
 """
@@ -31,14 +28,13 @@ def build(session: Session) -> gr.Blocks:
             _tabs(session, said)
         page.load(None, js=_LOAD, api_visibility="private")
         said.follow(page.load, header.speak)
-    page.queue(max_size=2 * _AT_ONCE)
     return page
 
 
 def _tabs(session: Session, said: Labels) -> None:
     """What is in a tab is made when it is first opened, and kept."""
     with said(gr.Tab(id="race", elem_id="sd-tab-race"), label="tab_race"):
-        fields = race(session, said, _AT_ONCE)
+        fields = race(session, said)
     with said(gr.Tab(id="proof", elem_id="sd-tab-proof"), label="tab_proof"):
         proof(session, fields)
     with said(gr.Tab(id="pay", elem_id="sd-tab-pay"), label="tab_pay"):

@@ -1,6 +1,6 @@
 """The Race tab: what a run is asked for with, and the stage that shows it."""
 
-from collections.abc import Iterator
+import json
 
 import gradio as gr
 
@@ -9,25 +9,18 @@ from .controls import controls
 from .labels import Labels
 from .stage import stage
 
+#: Hands the fields' values, by their names, to the stage.
+_RUN = """(...values) => {
+  const fields = Object.fromEntries(NAMES.map((name, place) => [name, values[place]]));
+  document.dispatchEvent(new CustomEvent("sd-run", { detail: fields }));
+  return [];
+}"""
 
-def race(session: Session, said: Labels, at_once: int) -> dict[str, gr.components.Component]:
-    """The fields of what a run is asked for with, by name.
 
-    at_once  runs that may wait at once, shown or unshown; the session lets one of them work at a time
-    """
+def race(session: Session, said: Labels) -> dict[str, gr.components.Component]:
+    """The fields of what a run is asked for with, by name."""
     asked = controls(said, session.own_models, session.default.name)
-    shown = stage(session)
-
-    def run(*values: object) -> Iterator[str]:
-        yield from session.run(**dict(zip(asked.fields, values)))
-
-    running = asked.run.click(
-        run,
-        list(asked.fields.values()),
-        shown,
-        show_progress="hidden",
-        concurrency_limit=at_once,
-        api_visibility="private",
-    )
-    asked.stop.click(None, cancels=[running], api_visibility="private")
+    stage(session)
+    run = _RUN.replace("NAMES", json.dumps(list(asked.fields)))
+    asked.run.click(None, list(asked.fields.values()), None, js=run, api_visibility="private")
     return asked.fields

@@ -8,7 +8,8 @@ import gradio as gr
 from ..models import CATALOGUE, PairSpec
 from ..session import Session
 from ..trace import load
-from .files import ASSETS, head, routes
+from . import api, files
+from .files import ASSETS, head
 from .page import build
 from .theme import theme
 
@@ -44,7 +45,7 @@ def open_page(session: Session, host: str | None = LOCAL, port: int | None = Non
         show_error=True,
         head=head(),
         theme=theme(),
-        app_kwargs={"routes": routes()},
+        app_kwargs={"routes": [*files.routes(), *api.routes(session)]},
         **options,
     )
     session.preload()

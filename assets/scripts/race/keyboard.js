@@ -3,7 +3,7 @@
 import { isShown } from "../shared/shown.js";
 
 /** `root` is the race's own element. */
-export function keyboard(root, { onRun, onStop }) {
+export function keyboard(root, { onStop }) {
   const button = (id) => document.querySelector(`#${id}`);
   document.addEventListener("keydown", (press) => {
     if (!isShown(root)) return;
@@ -18,7 +18,6 @@ export function keyboard(root, { onRun, onStop }) {
     }
   });
   document.addEventListener("click", (click) => {
-    if (click.target.closest("#sd-run")) onRun();
-    else if (click.target.closest("#sd-stop")) onStop();
+    if (click.target.closest("#sd-stop")) onStop();
   });
 }

@@ -1,11 +1,9 @@
 // A lane: a pane of tokens that can be walked, and that stays at its end while the reader lets it.
 
 import { probability } from "../shared/format.js";
-import { onShown } from "../shared/shown.js";
+import { Pinned } from "../shared/pinned.js";
 import { spell } from "../shared/text.js";
 import { say, tell } from "../shared/words.js";
-
-const NEAR_END = 32; // pixels
 
 export class Lane {
   /** `onPick({lane, round, event})` is called when the reader picks a token. */
@@ -13,21 +11,12 @@ export class Lane {
     this.name = name;
     this.pane = section.querySelector(".sd-pane");
     this.end = section.querySelector(".sd-end");
-    this.stuck = true;
-    this.top = 0; // where the pane was scrolled to last
+    this.pinned = new Pinned(this.pane, "down");
     this.picked = null;
     this.pane.addEventListener("click", (click) => {
       const token = click.target.closest(".sd-tok");
       if (token) onPick(this.address(token));
     });
-    // Told late: more may have been written since, so being far from the end means nothing unless the reader moved up.
-    this.pane.addEventListener("scroll", () => {
-      const { scrollHeight, scrollTop, clientHeight } = this.pane;
-      if (scrollHeight - scrollTop - clientHeight < NEAR_END) this.stuck = true;
-      else if (scrollTop < this.top) this.stuck = false;
-      this.top = scrollTop;
-    });
-    onShown(this.pane, () => this.keepEnd());
     this.pane.addEventListener("keydown", (press) => {
       const target = this.step(press);
       if (!target) return;
@@ -46,8 +35,7 @@ export class Lane {
     this.pane.replaceChildren();
     this.pane.removeAttribute("aria-activedescendant");
     this.picked = null;
-    this.stuck = true;
-    this.top = 0;
+    this.pinned.reset();
   }
 
   add(rounds) {
@@ -55,13 +43,6 @@ export class Lane {
     const fresh = document.createDocumentFragment();
     for (const round of rounds) fresh.append(this.group(round));
     this.pane.append(fresh);
-    this.keepEnd();
-  }
-
-  keepEnd() {
-    if (!this.stuck) return;
-    this.pane.scrollTop = this.pane.scrollHeight;
-    this.top = this.pane.scrollTop;
   }
 
   /** Why the lane came to its end, once it has. */

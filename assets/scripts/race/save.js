@@ -1,7 +1,9 @@
 // The whole run as a file.
 
+import { server } from "./api.js";
+
 /** Raises where the server does not answer. */
-export async function save(server, log) {
+export async function save(log) {
   const text = await server.trace({ run: log.run });
   if (text === null) return;
   const link = document.createElement("a");

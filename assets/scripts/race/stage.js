@@ -2,8 +2,8 @@
 
 import { setCurrent } from "../shared/current.js";
 import { plotly } from "../shared/plotly.js";
-import { reliable } from "../shared/server.js";
 import { speak } from "../shared/words.js";
+import { deltas, server } from "./api.js";
 import { Inspector } from "./inspector.js";
 import { keyboard } from "./keyboard.js";
 import { Lane } from "./lane.js";
@@ -15,19 +15,16 @@ import { Scoreboard } from "./scoreboard.js";
 import { Strip } from "./strip.js";
 import { Table } from "./table.js";
 
-const METHODS = ["resync", "halt", "inspect", "trace", "status"];
-
 const SILENCE_MS = 4000;
 const POLL_MS = 700;
 const REST_MS = 250;
 const MARGIN = 12; // pixels
 
 export class Stage {
-  constructor({ element, props, server, watch }) {
+  constructor({ element, props }) {
     const { outcomes } = props;
     this.root = element.querySelector(".sd");
     speak(this.root);
-    this.server = reliable(server, METHODS);
     this.log = new Log(outcomes);
     this.say = new Say(this.root.querySelector(".sd-say"));
     const pick = (address) => this.pick(address, true);
@@ -43,33 +40,43 @@ export class Stage {
     this.inspector = new Inspector(this.root.querySelector(".sd-inspector"), this.log, {
       outcomes,
       plotlyConfig: props.plotly,
-      ask: this.server.inspect,
+      ask: server.inspect,
       onLost: () => this.lost(),
     });
     legend(this.root.querySelector(".sd-legend"), outcomes);
     this.download = this.root.querySelector(".sd-download");
-    this.download.addEventListener("click", () => save(this.server, this.log).catch(() => this.lost()));
+    this.download.addEventListener("click", () => save(this.log).catch(() => this.lost()));
     this.root.querySelector(".sd-lost-toggle").addEventListener("change", (change) => {
       this.root.classList.toggle("sd-hide-lost", !change.target.checked);
-      for (const lane of Object.values(this.lanes)) lane.keepEnd();
+      this.follow();
     });
     this.chosen = false; // whether the reader has picked a token of this run
+    this.asked = null; // what ends the reading of the run that was asked for last
     this.heard = performance.now();
     this.say.phase(this.log.phase);
-    keyboard(this.root, {
-      onRun: () => this.sent(),
-      onStop: () => this.stop(),
-    });
-    watch("value", () => this.hear(props.value));
-    this.hear(props.value);
+    keyboard(this.root, { onStop: () => this.stop() });
+    document.addEventListener("sd-run", (asked) => this.run(asked.detail));
+    if (props.value) this.take(JSON.parse(props.value));
     setInterval(() => this.checkUp(), SILENCE_MS / 2);
-    this.follow();
+    this.watch();
     (window.requestIdleCallback ?? setTimeout)(() => plotly().catch(() => this.lost()));
   }
 
-  hear(value) {
-    if (!value) return;
-    this.take(JSON.parse(value));
+  /** Have a run written, and read it to its end; nothing while one is being written. */
+  async run(fields) {
+    if (this.root.dataset.state === "running") return;
+    const asked = (this.asked = new AbortController());
+    this.say.phase({ name: "sent" });
+    this.running(true);
+    this.heard = performance.now();
+    try {
+      for await (const delta of deltas(fields, asked.signal)) {
+        if (asked.signal.aborted) return;
+        this.take(delta);
+      }
+    } catch {
+      if (!asked.signal.aborted) this.lost();
+    }
   }
 
   take(delta) {
@@ -97,6 +104,7 @@ export class Stage {
     this.say.phase(this.log.phase);
     this.running(!this.log.final);
     if (this.log.final) setCurrent(this.log.run);
+    this.follow();
     this.download.disabled = !(this.log.final && this.log.rounds.spec.length);
     if (this.log.final && !this.chosen && this.log.pick) {
       const [round, event] = this.log.pick;
@@ -132,30 +140,27 @@ export class Stage {
     this.root.dataset.state = is ? "running" : "idle";
   }
 
-  sent() {
-    this.say.phase({ name: "sent" });
-    this.running(true);
-    this.heard = performance.now();
-  }
-
+  /** The page is ready for another run at once; what is still to be told of this one is asked for. */
   async stop() {
-    if (this.log.final) {
-      this.say.phase({ name: "stopped" });
-      this.running(false);
-    } else await this.ask(this.server.halt);
+    if (this.root.dataset.state !== "running") return;
+    this.asked?.abort();
+    this.say.phase({ name: "stopped" });
+    this.running(false);
+    if (!this.log.final) await this.ask(server.stop);
   }
 
   resync() {
-    return this.ask(this.server.resync);
+    return this.ask(server.resync);
   }
 
-  /** Take what a question about the run brings, unless another run has begun meanwhile. */
+  /** Take what a question about the run brings, unless another one has been asked for meanwhile. */
   async ask(method) {
+    const { asked } = this;
     try {
       const rest = await method(this.log.since);
-      if (rest && rest.run === this.log.run) this.take(rest);
+      if (rest && rest.run === this.log.run && this.asked === asked) this.take(rest);
     } catch {
-      this.lost();
+      if (this.asked === asked) this.lost();
     }
   }
 
@@ -163,22 +168,27 @@ export class Stage {
   checkUp() {
     if (this.root.dataset.state !== "running" || performance.now() - this.heard < SILENCE_MS) return;
     if (!this.log.final) this.resync();
-    else this.server.status({}).catch(() => this.lost());
+    else server.status({}).catch(() => this.lost());
+  }
+
+  /** Let what is at its end stay there. */
+  follow() {
+    for (const part of [...Object.values(this.lanes), this.strip]) part.pinned.follow();
   }
 
   /** How the models come along, until they are there. */
-  async follow() {
+  async watch() {
     try {
-      const status = await this.server.status({});
+      const status = await server.status({});
       if (!this.quiet) return; // a run tells more
       if (status.state === "ready") this.say.models(status.pair, status.notes);
       if (status.state === "failed") this.refused({ name: "failed", sentence: status.sentence });
       this.say.progress(status.state === "loading" ? status.fraction : null);
       if (status.state !== "loading") return;
       this.say.coming(status.sentence);
-      setTimeout(() => this.follow(), POLL_MS);
+      setTimeout(() => this.watch(), POLL_MS);
     } catch {
-      setTimeout(() => this.follow(), 4 * POLL_MS);
+      setTimeout(() => this.watch(), 4 * POLL_MS);
     }
   }
 

@@ -1,12 +1,12 @@
 // The rounds as small columns: a cell a token, what became of each.
 
-import { onShown } from "../shared/shown.js";
+import { Pinned } from "../shared/pinned.js";
 import { tell } from "../shared/words.js";
 
 export class Strip {
   constructor(root, onPick) {
     this.box = root.querySelector(".sd-strip");
-    onShown(this.box, () => this.toEnd());
+    this.pinned = new Pinned(this.box, "right");
     this.box.addEventListener("click", (click) => {
       const cell = click.target.closest("i");
       const column = click.target.closest(".sd-column");
@@ -18,17 +18,11 @@ export class Strip {
 
   clear() {
     this.box.replaceChildren();
+    this.pinned.reset();
   }
 
   add(rounds) {
-    if (!rounds.length) return;
-    const atEnd = this.box.scrollWidth - this.box.scrollLeft - this.box.clientWidth < 32;
     this.box.append(...rounds.map((round) => this.column(round)));
-    if (atEnd) this.toEnd();
-  }
-
-  toEnd() {
-    this.box.scrollLeft = this.box.scrollWidth;
   }
 
   column(round) {
@@ -51,7 +45,7 @@ export class Strip {
     const column = this.box.children[address.round];
     if (!column) return;
     column.classList.add("sd-picked");
-    const left = column.offsetLeft - this.box.offsetLeft;
+    const left = column.getBoundingClientRect().left - this.box.getBoundingClientRect().left + this.box.scrollLeft;
     if (left < this.box.scrollLeft || left > this.box.scrollLeft + this.box.clientWidth - 24)
       this.box.scrollLeft = left - this.box.clientWidth / 2;
   }
