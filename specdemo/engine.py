@@ -3,9 +3,9 @@
 Leviathan et al. 2023 (arXiv 2211.17192), algorithm 1; Chen et al. 2023 (arXiv 2302.01318), algorithm 2.
 """
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from operator import index
 
 import torch
 
@@ -16,6 +16,9 @@ from .contract import Coins, Drafter, Model, Proposal, prefill, room
 from .drafters import NoDrafter
 from .records import Outcome, Round, SamplingParams, TokenEvent, is_whole
 from .words import Refusal, Saying
+
+#: How far from 1 the float32 sum of a q over a vocabulary may be.
+_MASS_ERROR = 1e-3
 
 _LAPS = ("prefill", "draft", "verify", "judge", "look")
 
@@ -86,7 +89,7 @@ class _Run:
             wanted = self.k(round_) if callable(self.k) else self.k
             _check_count("k", wanted)
             # Drafts beyond the cap could never be emitted, so none are made and nothing has to be cut.
-            k = min(wanted, end - len(committed) - 1)
+            k = min(operator.index(wanted), end - len(committed) - 1)
             round_ = self._round(0 if round_ is None else round_.index + 1, committed, k)
             committed += [event.token_id for event in round_.emitted]
             yield round_
@@ -107,6 +110,8 @@ class _Run:
         target.rewind(len(committed) - 1)
         drafts, q = self._propose(committed, k)
         k = len(drafts)
+        if index == 0:
+            _check_law(q)
         laps.mark("draft")
         # 2. Verify: one pass of the target over the last committed token and the drafts gives p at K + 1 positions.
         target.rewind(len(committed) - 1)  # where one model plays both parts, it has drafted in between
@@ -149,9 +154,17 @@ def _check_count(name: str, value: object) -> None:
         raise Refusal("out_of_range", name=name, value=repr(value), legal=Saying("legal_count"))
 
 
+def _check_law(q: torch.Tensor) -> None:
+    """Refuse rows of q that are no distributions; only in a run's first round, since a device waits for it. NaN is told
+    later, with its position."""
+    for row, mass in enumerate(q.sum(dim=-1).tolist()):
+        if abs(mass - 1) > _MASS_ERROR:
+            raise ValueError(f"the drafter's q sums to {mass:.6g} in row {row}; each row must sum to 1")
+
+
 def _checked_prompt(prompt_ids: Sequence[int], target: Model) -> list[int]:
     try:
-        committed = [index(i) for i in prompt_ids]
+        committed = [operator.index(i) for i in prompt_ids]
     except TypeError as error:
         raise Refusal("prompt_ids_not_whole", error=str(error)) from error
     if not committed:

@@ -13,6 +13,7 @@ round    one draft, one verification: 1 to K + 1 tokens
 """
 
 import math
+import operator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -43,8 +44,12 @@ def _check(name: str, value: object, legal: bool, range_: str) -> None:
 
 
 def is_whole(value: object) -> bool:
-    """Whether `value` is an int (a bool is not a number here)."""
-    return isinstance(value, int) and not isinstance(value, bool)
+    """Whether `value` is an int or stands for one, as numpy's do (a bool is not a number here)."""
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return not isinstance(value, bool)
 
 
 def is_real(value: object) -> bool:
@@ -83,6 +88,9 @@ class SamplingParams:
         _check("seed", self.seed, legal_seed, "legal_seed")
         n = self.max_new_tokens
         _check("max_new_tokens", n, is_whole(n) and n >= 0, "legal_count")
+        for name in ("top_k", "seed", "max_new_tokens"):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, operator.index(value))
 
     @property
     def greedy(self) -> bool:

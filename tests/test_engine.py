@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from importlib import import_module
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -293,6 +294,22 @@ def test_a_wrong_argument_is_named_with_its_value_and_range_at_the_call(wrong: d
         with pytest.raises(ValueError) as caught:
             decode(TWO_WORDS, **arguments)
         assert all(word in str(caught.value) for word in words), caught.value
+
+
+def test_k_may_be_any_whole_number() -> None:
+    rounds = list(speculate(script([0]), ModelDrafter(script([0])), [0], greedy(6), k=np.int64(2)))
+    assert [round_.k for round_ in rounds] == [2, 2] and type(rounds[0].k) is int
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.9, 1.01])
+def test_a_q_that_is_no_distribution_is_refused(factor: float) -> None:
+    class Scaled(ModelDrafter):
+        def propose(self, *args):
+            drafts, q = super().propose(*args)
+            return drafts, q * factor
+
+    with pytest.raises(ValueError, match=rf"q sums to {factor:.6g}\d* in row 0; each row must sum to 1"):
+        list(speculate(TWO_WORDS, Scaled(constant([0.5, 0.5])), [0], GREEDY, k=2))
 
 
 def test_a_wrong_k_of_a_later_round_is_named_too() -> None:

@@ -511,7 +511,11 @@ def test_hostile_text_is_only_text(serve, tab):
 
 def test_a_hostile_prompt_is_only_text(tiny, tab):
     page = tab(tiny).set(HOSTILE, length=5).run().wait("done")
-    assert page.page.locator(".sd-settings").get_attribute("title") == HOSTILE
+    asked = page.page.locator(".sd-asked")
+    assert asked.locator("q").text_content() == HOSTILE and asked.locator("q *").count() == 0
+    assert asked.bounding_box()["height"] < 40, "a line of it, however long"
+    asked.locator("summary").click()
+    assert asked.bounding_box()["height"] > 40
     assert page.trace().prompt == HOSTILE
 
 

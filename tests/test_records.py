@@ -3,6 +3,7 @@
 import math
 from dataclasses import FrozenInstanceError, fields
 
+import numpy as np
 import pytest
 
 from specdemo.records import Outcome, Round, SamplingParams, TokenEvent, is_real, is_whole
@@ -75,3 +76,10 @@ def test_values_do_not_change(value: object) -> None:
         value.anything = 1
     assert not hasattr(value, "__dict__")
     hash(value)
+
+
+def test_whole_numbers_of_numpy_count_and_become_our_own() -> None:
+    params = SamplingParams(top_k=np.int64(3), seed=np.uint32(7), max_new_tokens=np.int32(9))
+    assert params == SamplingParams(top_k=3, seed=7, max_new_tokens=9)
+    assert [type(n) for n in (params.top_k, params.seed, params.max_new_tokens)] == [int, int, int]
+    assert not any(map(is_whole, (np.float64(3), np.True_, np.array([1, 2]), 3.0, "3", None)))

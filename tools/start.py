@@ -74,7 +74,7 @@ def set_up(requirements: Path, torch_index: str | None) -> None:
             raise
     print(f"Installing {requirements.name} (minutes, once) …", flush=True)
     _install_torch(torch_index)
-    _pip("install", "--quiet", "-r", str(requirements))
+    _pip("install", "-r", str(requirements))
     stamp.write_text(wanted)
 
 
@@ -86,10 +86,10 @@ def _fingerprint(torch_index: str | None) -> str:
 def _install_torch(index: str | None) -> None:
     """Install torch from `index`, or a CPU build where the one that pip would choose brings CUDA for nothing."""
     if index:
-        _pip("install", "--quiet", "torch", "--index-url", index)
+        _pip("install", "torch", "--index-url", index)
     elif _wants_cpu_build() and not _pip_has_cpu_build():
         try:
-            _pip("install", "--quiet", "torch", "--index-url", CPU_INDEX)
+            _pip("install", "torch", "--index-url", CPU_INDEX)
         except subprocess.CalledProcessError:
             print("PyTorch's index of CPU builds did not answer; taking the default build, which is large.", flush=True)
 

@@ -116,7 +116,7 @@ def _add_check(commands) -> None:
     _add_models(command)
     _add_sampling(command, k=2, seed=0)
     command.add_argument(
-        "--samples", type=int, default=3000, metavar="N", help="runs of the engine, at least 1 (default: 3000)"
+        "--samples", type=int, default=3000, metavar="N", help="runs of the engine, at least 200 (default: 3000)"
     )
 
 

@@ -15,14 +15,19 @@ from .numbers import layout, settings
 
 LOSSLESS, NOT_LOSSLESS = 0, 1
 
+#: Fewer runs could call an engine lossless whose texts are far from the target's.
+LEAST_SAMPLES = 200
+
 
 def run(args: argparse.Namespace) -> int:
     k, prompt = drafts_of(args, least=1), prompt_of(args)
     params = SamplingParams(args.temperature, args.top_k, args.top_p, args.min_p, args.seed)
-    if args.samples < 1:
-        raise Fault(f"--samples is {args.samples}; it must be a whole number, at least 1")
+    if args.samples < LEAST_SAMPLES:
+        raise Fault(f"--samples is {args.samples}; it must be a whole number, at least {LEAST_SAMPLES}")
     pair = loaded(args)
     ids = encoded(pair, prompt, args.raw)
+    # At once, also into a file: the runs take minutes.
+    print(layout([*settings(pair.describe(), params, k), ("prompt", f"{len(ids)} tokens")]), flush=True)
     try:
         with ProgressLine(sys.stderr) as line:
             target = pair.open_target()
@@ -42,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         raise Fault(str(fault)) from fault
     except torch.OutOfMemoryError as error:
         raise Fault("the device ran out of memory; try a shorter prompt or a smaller pair") from error
-    print(layout([*settings(pair.describe(), params, k), ("prompt", f"{len(ids)} tokens"), *_lines(verdict)]))
+    print(layout(_lines(verdict)))
     print(f"\n{_sentence(verdict)}")
     return LOSSLESS if verdict.lossless else NOT_LOSSLESS
 

@@ -23,8 +23,10 @@ _SEEDS = 2**31
 def run(args: argparse.Namespace) -> int:
     # 1. What can be refused is refused before seconds of loading.
     k, params, prompt = drafts_of(args, least=0), _params(args), prompt_of(args)
+    if args.max_new_tokens == 0:
+        raise Fault("--max-new-tokens is 0; it must be a whole number, at least 1")
     if args.trace is not None:
-        check_writable(args.trace)
+        _check_trace(args.trace)
     # 2. Load, and turn the prompt into ids.
     pair = loaded(args)
     writing = Writing(pair, prompt, encoded(pair, prompt, args.raw), params, k, args.baseline)
@@ -39,6 +41,12 @@ def run(args: argparse.Namespace) -> int:
     if cut is not None:
         raise cut
     return 0
+
+
+def _check_trace(file: str) -> None:
+    if not file:
+        raise Fault("--trace names no file; write --trace run.json, say")
+    check_writable(file)
 
 
 def _params(args: argparse.Namespace) -> SamplingParams:

@@ -32,8 +32,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         if (error.name or "").startswith("specdemo"):
             raise
         return _say(f"the package {error.name!r} is not installed; try: pip install -r requirements.txt")
-    except (Fault, ValueError, OSError) as error:
+    except OSError as error:
+        return _say(_of_a_file(error))
+    except (Fault, ValueError) as error:
         return _say(str(error))
+
+
+def _of_a_file(error: OSError) -> str:
+    """The system's words without its numbers, after the file that they are about."""
+    if not error.strerror:
+        return str(error)
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
 
 
 def _say(fault: str) -> int:

@@ -51,6 +51,8 @@ def _sentence(error: BaseException, name: str) -> Saying | None:
         return Saying("weights_damaged", name=name, error=_words(error))
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return Saying("load_disk_full", name=name)
+    if isinstance(error, KeyError):
+        return Saying("load_lacks", name=name, entry=str(error))
     return _from_words(str(error), name)
 
 

@@ -16,7 +16,7 @@ from .theme import theme
 #: The run that a fresh page shows.
 RECORDING = ASSETS / "traces" / "first.json"
 
-LOCAL = "127.0.0.1"
+LOCAL, ANYWHERE = "127.0.0.1", "0.0.0.0"
 
 
 def serve(
@@ -27,7 +27,9 @@ def serve(
     Only a page that nobody else can reach loads models by any name.
     """
     session = Session(load(RECORDING), own_models=host == LOCAL, default=pair)
-    open_page(session, host, port, **options).block_thread()
+    page = open_page(session, host, port, quiet=True, **options)
+    print(f"The page is at {page.local_url}", "and at this machine's address" if host == ANYWHERE else "", flush=True)
+    page.block_thread()
 
 
 def open_page(session: Session, host: str | None = LOCAL, port: int | None = None, **options: object) -> gr.Blocks:
@@ -43,6 +45,7 @@ def open_page(session: Session, host: str | None = LOCAL, port: int | None = Non
         footer_links=[],
         favicon_path=ASSETS / "favicon.svg",
         show_error=True,
+        share=False,  # whatever the environment says: a tunnel would let anybody in
         head=head(),
         theme=theme(),
         app_kwargs={"routes": [*files.routes(), *api.routes(session)]},

@@ -4,8 +4,9 @@ import { bytes, parameters } from "../shared/format.js";
 import { say, tell } from "../shared/words.js";
 
 export class Say {
-  constructor(root) {
+  constructor(root, asked) {
     this.root = root;
+    this.asked = asked;
     this.text = root.querySelector(".sd-phase-text");
     this.settings = root.querySelector(".sd-settings");
     this.pair = root.querySelector(".sd-pair");
@@ -29,7 +30,8 @@ export class Say {
   /** With what the run on the page was asked for. */
   run(head) {
     tell(this.settings, () => settings(head).join(" · "));
-    this.settings.title = head.prompt;
+    this.asked.hidden = false;
+    this.asked.querySelector("q").textContent = head.prompt;
   }
 
   /** The pair's models, and behind them the notes on how they run. */

@@ -26,7 +26,7 @@ export class Stage {
     this.root = element.querySelector(".sd");
     speak(this.root);
     this.log = new Log(outcomes);
-    this.say = new Say(this.root.querySelector(".sd-say"));
+    this.say = new Say(this.root.querySelector(".sd-say"), this.root.querySelector(".sd-asked"));
     const pick = (address) => this.pick(address, true);
     this.lanes = Object.fromEntries(
       LANES.map((name) => {
