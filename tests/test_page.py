@@ -618,6 +618,11 @@ def test_a_figure_shows_the_numbers_of_its_token(tiny, tab):
     texts = page.page.locator("[data-figure=position] text").all_text_contents()
     assert any(f"q {event.q:.3g}" in text or f"{event.q:.2e}"[:4] in text for text in texts)
     assert page.page.locator("[data-figure=coin] figcaption").inner_text().endswith("refused")
+    names = page.page.locator(".sd-figure .ytick text")
+    sticks_out = (
+        "(all) => all.map((t) => t.closest('svg').getBoundingClientRect().left - t.getBoundingClientRect().left)"
+    )
+    assert max(names.evaluate_all(sticks_out)) <= 0, "the names before the rows have their room"
 
 
 def test_the_strip_of_rounds_leads_to_its_tokens(tiny, tab):

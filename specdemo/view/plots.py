@@ -15,7 +15,7 @@ from ..words import ENGLISH, Words
 from .figure import CLEAR, HEAD, SANS, Figure, bars, layout, stripes
 from .numbers import comparable, show
 from .position import Row, residual, rows
-from .spelling import literal, name, shorten, visible
+from .spelling import literal, name, shorten, visible, width
 
 #: For `Plotly.react`: no button, no link and no upload to anyone, and no TeX in what a model wrote.
 CONFIG = {
@@ -29,6 +29,9 @@ CONFIG = {
 
 #: Pixels: a row of tokens, the axis below, a legend of up to three lines, the numbers behind the ends of bars.
 _ROW, _AXIS, _LEGEND, _END = 38, 56, 74, 88
+
+#: Pixels of a column of the names before the rows, at most: of tokens, and of everything else.
+_COLUMN, _SMALL_COLUMN = 10.5, 8.5
 
 #: A figure of tokens is at least so many rows high: where only a few are possible nothing should jump at each click.
 _LEAST_ROWS = 4
@@ -187,13 +190,15 @@ def _token_figure(
     reach = max(x for trace in traces for x in trace["x"]) or 1.0
     slots = max(len(here), _LEAST_ROWS)
     height = HEAD + _ROW * slots + _AXIS + _LEGEND
+    names, rest = _names(here, outcome), _rest_lines(scale, words) if here[-1].token_id is None else []
     look = layout(heading, theme, height, tone.ink) | {
         "legend": {"y": _LEGEND / height},
-        "margin": {"l": 8, "r": _END, "t": HEAD, "b": _AXIS + _LEGEND},
+        "margin": {"l": _names_room(names, rest), "r": _END, "t": HEAD, "b": _AXIS + _LEGEND},
         "xaxis": {"range": [0, reach], "dtick": _step(reach), "title": {"text": axis}},
         "yaxis": {
             "tickvals": list(range(len(here))),
-            "ticktext": _ticks(here, outcome, scale, words),
+            "ticktext": _ticks(here, names, rest),
+            "automargin": False,  # it has plotly.js lay all out two or three times
             "range": [slots - 0.5, -0.5],
         },
         "shapes": [_band(i, tone) for i, row in enumerate(here) if row.mine],
@@ -242,19 +247,30 @@ def _exactly(row: Row, words: Words) -> list[str]:
     return lines
 
 
-def _ticks(here: Sequence[Row], outcome: Outcome, scale: float, words: Words) -> list[str]:
-    """What stands before each row; ids too where two tokens are spelled alike."""
+def _names(here: Sequence[Row], outcome: Outcome) -> list[str]:
+    """What the tokens among the rows are called; with their ids where two are spelled alike."""
     names = [name(row.text, row.token_id) for row in here if row.token_id is not None]
     names = [one if names.count(one) == 1 else f"{one} #{row.token_id}" for one, row in zip(names, here)]
-    ticks = [literal(f"{PALETTE[outcome].glyph} {one}" if row.mine else one) for one, row in zip(names, here)]
-    ticks = [f"<b>{tick}</b>" if row.mine else tick for tick, row in zip(ticks, here)]
-    return ticks if len(ticks) == len(here) else [*ticks, _rest_tick(scale, words)]
+    return [f"{PALETTE[outcome].glyph} {one}" if row.mine else one for one, row in zip(names, here)]
 
 
-def _rest_tick(scale: float, words: Words) -> str:
+def _rest_lines(scale: float, words: Words) -> list[str]:
+    """What everything else is called."""
     whole = words["everything_else"]
-    lines = whole.split(" ", 1) if scale == 1 else [whole, words["not_to_scale"]]
-    return f'<span style="font-family:{SANS};font-size:15px">{"<br>".join(map(literal, lines))}</span>'
+    return whole.split(" ", 1) if scale == 1 else [whole, words["not_to_scale"]]
+
+
+def _ticks(here: Sequence[Row], names: Sequence[str], rest: Sequence[str]) -> list[str]:
+    """What stands before each row."""
+    ticks = [f"<b>{literal(one)}</b>" if row.mine else literal(one) for one, row in zip(names, here)]
+    lines = "<br>".join(map(literal, rest))
+    return [*ticks, *([f'<span style="font-family:{SANS};font-size:15px">{lines}</span>'] if rest else [])]
+
+
+def _names_room(names: Sequence[str], rest: Sequence[str]) -> float:
+    """Pixels that the names before the rows take."""
+    long, small = (max((sum(map(width, text)) for text in texts), default=0) for texts in (names, rest))
+    return 12 + max(_COLUMN * long, _SMALL_COLUMN * small)
 
 
 def _band(i: int, tone: Tone) -> dict[str, Any]:

@@ -41,7 +41,10 @@ export class Inspector {
     const event = address && this.log.event(address);
     this.root.classList.toggle("sd-empty", !event);
     this.token.hidden = !event;
-    if (event) this.head(event);
+    if (event) {
+      this.ahead([address]); // under way before the next frame
+      this.head(event);
+    }
     this.later();
   }
 
@@ -109,7 +112,7 @@ export class Inspector {
     await Promise.all(Object.entries(this.figures).map(([name, figure]) => figure.draw(answer?.[name])));
   }
 
-  /** Ask ahead for tokens that a key may lead to. */
+  /** Ask ahead for tokens that may be drawn. */
   ahead(addresses) {
     for (const address of addresses) this.inspections.get(this.question(address)).catch(() => null);
   }
