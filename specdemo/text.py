@@ -32,14 +32,15 @@ class Speller:
     def spell(self, round_: Round) -> Round:
         """The round with the texts of its events and of their candidates filled in.
 
-        Tokens that were not kept are spelled as they would continue the text at their place.
+        Tokens that were not kept are spelled as they would continue the text at their place. A character that they only
+        began is nowhere: nothing will complete it.
         """
         lost, events = None, []
         for event in round_.events:
             if not event.outcome.emitted and lost is None:
                 lost = self._tail.fork()
             events.append(self._spelled(event, self._tail if event.outcome.emitted else lost))
-        return replace(round_, events=_ended(events, lost.finish() if lost else ""))
+        return replace(round_, events=tuple(events))
 
     def flush(self) -> str:
         """What an unfinished last character decodes to; it belongs to the last emitted token."""
@@ -50,7 +51,7 @@ class Speller:
         known = {} if tail.pending else self._alone
         for row in event.top:
             if row.token_id not in known:
-                known[row.token_id] = tail.fork().whole(row.token_id)
+                known[row.token_id] = tail.fork().add(row.token_id)
         top = tuple([TopRow(token_id, known[token_id], p, q) for token_id, _, p, q in event.top])
         return replace(event, text=tail.add(event.token_id), top=top)
 
@@ -66,14 +67,6 @@ def append(round_: Round, text: str) -> Round:
     events = list(round_.events)
     events[last] = replace(events[last], text=events[last].text + text)
     return replace(round_, events=tuple(events))
-
-
-def _ended(events: list[TokenEvent], remnant: str) -> tuple[TokenEvent, ...]:
-    """The events, with what the lost tokens left unfinished given to the last of them."""
-    if remnant:
-        last = max(i for i, event in enumerate(events) if not event.outcome.emitted)
-        events[last] = replace(events[last], text=events[last].text + remnant)
-    return tuple(events)
 
 
 class _Tail:
@@ -110,10 +103,6 @@ class _Tail:
     def finish(self) -> str:
         """What an unfinished last character decodes to."""
         return self._hand_out(len(self._text))
-
-    def whole(self, token_id: int) -> str:
-        """What the text gains by one token if nothing follows."""
-        return self.add(token_id) + self.finish()
 
     def _hand_out(self, end: int) -> str:
         piece = self._text[self._given : end]
