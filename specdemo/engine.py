@@ -159,7 +159,7 @@ def _check_law(q: torch.Tensor) -> None:
     later, with its position."""
     for row, mass in enumerate(q.sum(dim=-1).tolist()):
         if abs(mass - 1) > _MASS_ERROR:
-            raise ValueError(f"the drafter's q sums to {mass:.6g} in row {row}; each row must sum to 1")
+            raise Refusal("q_no_law", mass=f"{mass:.6g}", row=row)
 
 
 def _checked_prompt(prompt_ids: Sequence[int], target: Model) -> list[int]:

@@ -78,9 +78,8 @@ def test_a_value_that_is_none_is_told_in_one_sentence(client, name):
 def test_a_setting_that_does_not_exist_is_told(client):
     for name in ("self", "cls", "kk", "x" * 10_000):
         (delta,) = told(client.post("/specdemo/run", json={"prompt": "a", name: 1}))
-        assert delta["phase"]["sentence"]["en"].startswith(
-            f"There is no setting called '{name[:60]}'; there are prompt, "
-        )
+        sentence = delta["phase"]["sentence"]["en"]
+        assert sentence.startswith(f"There is no setting called '{name[:60]}'; there are prompt, ")
 
 
 def test_a_full_server_says_so_and_is_free_again():
