@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import IO
 
 
-def write_whole(path: str | os.PathLike, text: str) -> None:
-    """Write `text` to a file in UTF-8: what was there stays until the new one is complete. Raises OSError."""
+def write_whole(path: str | os.PathLike, data: bytes) -> None:
+    """Write `data` to a file: what was there stays until the new one is complete. Raises OSError."""
     real = _real_path(path)
     file = _open_beside(real)
     try:
         with file:
-            file.write(text)
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(file.name, _mode(real))
@@ -39,12 +39,10 @@ def _real_path(path: str | os.PathLike) -> Path:
     return real
 
 
-def _open_beside(path: Path) -> IO[str]:
+def _open_beside(path: Path) -> IO[bytes]:
     """A new empty file in the folder of `path`: only within a folder is a rename sure to be whole."""
     try:
-        return tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name[:64]}.", suffix=".part", delete=False
-        )
+        return tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:64]}.", suffix=".part", delete=False)
     except OSError as error:
         raise OSError(f"{path} cannot be written: {error.strerror}") from error
 

@@ -209,12 +209,32 @@ class RunStats:
 
 
 @dataclass(frozen=True, slots=True)
+class Fork:
+    """Where a run left another one: what stands between its prompt and its first round.
+
+    lane, round, event  the token of the other run in whose place another one was put
+    ids                 the other run's text up to there, and last the token that was put in its place
+    before, given       the texts of these ids: of all but the last, and of the last
+    u                   the coin that led to that token; None where the token itself was chosen
+    """
+
+    lane: str
+    round: int
+    event: int
+    ids: tuple[int, ...]
+    before: str
+    given: str
+    u: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """A whole run as data; it replays with no model and no GPU. `trace` writes and reads it as JSON.
 
     pair      what ran: names, device, dtype, … (strings and numbers only)
     k         tokens drafted a round; None where it was chosen before each round
     baseline  the rounds of the target alone, empty where none ran
+    fork      where it left another run; None for a run from its prompt
     """
 
     pair: dict[str, object]
@@ -224,3 +244,4 @@ class Trace:
     prompt_ids: tuple[int, ...]
     rounds: tuple[Round, ...]
     baseline: tuple[Round, ...] = ()
+    fork: Fork | None = None

@@ -7,21 +7,26 @@ Schema 1:
                  "judge_s": …, "look_s": …,
                  "events": [{"token_id": 5, "text": " sky", "outcome": "accepted", "p": .41, "q": .52, "u": .13,
                              "alpha": .7, "top": [[id, text, p, q], …], "rest": [p, q]}, …]}, …],
-     "baseline": {"rounds": […]}}
+     "baseline": {"rounds": […]},
+     "fork": {"lane": "spec", "round": 3, "event": 1, "ids": […], "before": "…", "given": " sea", "u": .3}}
 
-q, u and alpha are null where there is none. Numbers read back exactly; the text is ASCII, so that no encoding can harm
-it. Keys that the schema does not know are passed over.
+q, u and alpha are null where there is none, and so is the fork of a run that left no other one. Numbers read back
+exactly; the text is ASCII, so that no encoding can harm it. Keys that the schema does not know are passed over.
 """
 
+import gzip
+import io
 import json
 import os
 import sys
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from .files import write_whole
-from .records import Outcome, Round, SamplingParams, TokenEvent, TopRow, Trace
+from .records import Fork, Outcome, Round, SamplingParams, TokenEvent, TopRow, Trace
 from .spot import Spot, shorten
+from .words import Refusal, Saying
 
 SCHEMA = 1
 
@@ -29,6 +34,7 @@ SCHEMA = 1
 MAX_BYTES = 64 * 2**20
 MAX_EVENTS = 200_000
 
+_GZIP = b"\x1f\x8b"
 _MAX_ID = 2**31 - 1
 _MAX_WHOLE = 2**63 - 1
 _MAX_SECONDS = 1e9
@@ -50,6 +56,7 @@ def to_json(trace: Trace) -> str:
         "prompt_ids": trace.prompt_ids,
         "rounds": [round_to_dict(round_) for round_ in trace.rounds],
         "baseline": {"rounds": [round_to_dict(round_) for round_ in trace.baseline]},
+        "fork": trace.fork and asdict(trace.fork),
     }
     return json.dumps(data, separators=(",", ":"), allow_nan=False)
 
@@ -84,59 +91,73 @@ def _event_to_dict(event: TokenEvent) -> dict[str, object]:
 
 
 def save(path: str | os.PathLike, trace: Trace) -> None:
-    """Write a trace to a file, all of it or nothing. Raises OSError."""
-    write_whole(path, to_json(trace) + "\n")
+    """Write a trace to a file, compressed if its name ends in .gz, all of it or nothing. Raises OSError."""
+    raw = f"{to_json(trace)}\n".encode("ascii")
+    write_whole(path, gzip.compress(raw, mtime=0) if os.fspath(path).endswith(".gz") else raw)
 
 
 def load(path: str | os.PathLike) -> Trace:
-    """Read a trace from a file. Raises OSError for a file that cannot be read, else as `from_json`."""
+    """Read a trace from a file, compressed or not. Raises OSError for one that cannot be read, else as `from_json`."""
     with open(path, "rb") as file:
         raw = file.read(MAX_BYTES + 1)
-    _check_size(len(raw))
+    return from_bytes(_unpacked(raw) if raw.startswith(_GZIP) else raw)
+
+
+def _unpacked(raw: bytes) -> bytes:
+    """Never more than a little above the limit: a small file may hold a mountain of zeros."""
+    try:
+        return gzip.GzipFile(fileobj=io.BytesIO(raw)).read(MAX_BYTES + 1)
+    except (EOFError, zlib.error, OSError) as error:
+        raise Refusal("trace_packed", reason=str(error)) from error
+
+
+def from_bytes(raw: bytes) -> Trace:
+    """Read a trace from the bytes of an uncompressed file; raises as `from_json`."""
+    check_size(len(raw), MAX_BYTES)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"this is no trace: byte {error.start} is not UTF-8") from error
+        raise Refusal("trace_utf8", byte=error.start) from error
     return from_json(text)
 
 
-def from_json(text: str) -> Trace:
-    """Read a trace; every value is checked first.
+def from_json(text: str, most: int | None = None) -> Trace:
+    """Read a trace, of at most `most` characters; every value is checked first.
 
-    Raises ValueError with one sentence that names the place, the value and what is legal there.
+    Raises Refusal with one sentence that names the place, the value and what is legal there.
     """
+    check_size(len(text), most or MAX_BYTES)
     data = Spot(_parse(text), "")
     schema = data.at("schema")
     if schema.whole(_MAX_ID) != SCHEMA:
-        raise schema.fault(f"{SCHEMA}, the one schema that this version reads")
+        raise schema.fault("trace_schema", schema=SCHEMA)
     return Trace(
         pair=_pair(data.at("pair")),
         params=_params(data.at("params")),
         k=data.at("k").whole(_MAX_ID) if data.at("k").value is not None else None,
         prompt=data.at("prompt").text(),
-        prompt_ids=tuple(spot.whole(_MAX_ID) for spot in data.at("prompt_ids").items("token ids")),
+        prompt_ids=tuple(spot.whole(_MAX_ID) for spot in data.at("prompt_ids").items()),
         rounds=_rounds(data.at("rounds"), _round_fault),
         baseline=_rounds(data.at("baseline").at("rounds"), _plain_fault) if data.has("baseline") else (),
+        fork=_fork(data.at("fork")) if data.has("fork") else None,
     )
 
 
 def _parse(text: str) -> object:
-    _check_size(len(text))
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise ValueError(
-            f"this is no trace: it is not JSON from line {error.lineno}, column {error.colno} on ({error.msg})"
-        ) from error
+        raise Refusal("trace_not_json", line=error.lineno, column=error.colno, reason=error.msg) from error
     except ValueError:
-        raise ValueError("this is no trace: it has a number of thousands of digits") from None
+        raise Refusal("trace_digits") from None
     except RecursionError:
-        raise ValueError("this is no trace: its brackets are nested too deeply") from None
+        raise Refusal("trace_deep") from None
 
 
-def _check_size(size: int) -> None:
-    if size > MAX_BYTES:
-        raise ValueError(f"this is no trace: it is larger than {MAX_BYTES // 2**20} MiB")
+def check_size(size: int, most: int) -> None:
+    """Raises Refusal for more bytes or characters than may be read."""
+    if size > most:
+        raise Refusal("trace_large", size=most // 2**20)
 
 
 def _pair(spot: Spot) -> dict[str, object]:
@@ -145,7 +166,7 @@ def _pair(spot: Spot) -> dict[str, object]:
         if isinstance(value, str):
             entry.text()
         else:
-            entry.number(-(2**63), 2**63, "a string or a number of at most 2^63")
+            entry.number(-(2**63), 2**63, "trace_pair_value")
     return spot.fields()
 
 
@@ -160,50 +181,65 @@ def _params(spot: Spot) -> SamplingParams:
     }
     try:
         return SamplingParams(**values)
-    except ValueError as error:
-        raise ValueError(f"{spot.place}.{error}") from error
+    except Refusal as error:
+        raise Refusal("trace_params", place=spot.place, reason=error.saying) from error
+
+
+def _fork(spot: Spot) -> Fork:
+    ids = tuple(at.whole(_MAX_ID) for at in spot.at("ids").items())
+    if not ids:
+        raise spot.at("ids").fault("trace_some_ids")
+    return Fork(
+        lane=spot.at("lane").one_of(("spec", "plain")),
+        round=spot.at("round").whole(_MAX_ID),
+        event=spot.at("event").whole(_MAX_ID),
+        ids=ids,
+        before=spot.at("before").text(),
+        given=spot.at("given").text(),
+        u=_mass(spot.at("u")) if spot.has("u") else None,
+    )
 
 
 def _number(spot: Spot) -> float:
-    return spot.number(0, sys.float_info.max, "a finite number, at least 0")
+    return spot.number(0, sys.float_info.max, "trace_finite")
 
 
 def _rounds(spot: Spot, fault: Callable[[Sequence[Outcome], bool], str | None]) -> tuple[Round, ...]:
-    """The rounds of a lane; `fault` says what is wrong with a round's outcomes, if anything."""
-    spots = list(spot.items("rounds"))
+    """The rounds of a lane; `fault` has words for what is wrong with a round's outcomes, if anything."""
+    spots = list(spot.items())
     rounds: list[Round] = []
     events = 0
     for at in spots:
         rounds.append(_round(at, len(rounds)))
         events += len(rounds[-1].events)
         if events > MAX_EVENTS:
-            raise ValueError(f"{spot.place} has more than {MAX_EVENTS} events, the most that a trace may have")
+            raise Refusal("trace_events", place=spot.place, most=MAX_EVENTS)
         wrong = fault([event.outcome for event in rounds[-1].events], at is spots[-1])
         if wrong:
-            raise ValueError(f"{at.place}.events is no round: {wrong}")
+            raise Refusal(wrong, place=f"{at.place}.events", outcomes=_listed(rounds[-1]))
     return tuple(rounds)
 
 
 def _round(spot: Spot, index: int) -> Round:
-    events = tuple(_event(at) for at in spot.at("events").items("events"))
+    events = tuple(_event(at) for at in spot.at("events").items())
     drafted = sum(event.outcome in _DRAFTED for event in events)
     if spot.at("index").whole(_MAX_ID) != index:
-        raise spot.at("index").fault(f"{index}, its place in the run")
+        raise spot.at("index").fault("trace_index", index=index)
     if spot.at("k").whole(_MAX_ID) != drafted:
-        raise spot.at("k").fault(f"{drafted}, the number of its drafted events")
+        raise spot.at("k").fault("trace_k", k=drafted)
     draft_s, verify_s, other_s = (_seconds(spot.at(name)) for name in ("draft_s", "verify_s", "other_s"))
     finer = (_seconds(spot.at(name)) if spot.has(name) else 0.0 for name in ("prefill_s", "judge_s", "look_s"))
     return Round(index, drafted, events, draft_s, verify_s, other_s, *finer)
 
 
 def _seconds(spot: Spot) -> float:
-    return spot.number(0, _MAX_SECONDS, "a number of seconds, at least 0")
+    return spot.number(0, _MAX_SECONDS, "trace_seconds")
 
 
 def _event(spot: Spot) -> TokenEvent:
     outcome = Outcome(spot.at("outcome").one_of(Outcome))
-    q_mass = _no_mass(f"a {outcome} token has no draft") if outcome in _WITHOUT_DRAFT else _mass
-    u_mass = _mass if outcome in _JUDGED else _no_mass(f"no coin is thrown for a {outcome} token")
+    q_mass = _no_mass("trace_no_draft", outcome) if outcome in _WITHOUT_DRAFT else _mass
+    u_mass = _mass if outcome in _JUDGED else _no_mass("trace_no_coin", outcome)
     rest_p, rest_q = spot.at("rest").tuple_of("p", "q")
     return TokenEvent(
         token_id=spot.at("token_id").whole(_MAX_ID),
@@ -212,7 +248,7 @@ def _event(spot: Spot) -> TokenEvent:
         q=q_mass(spot.at("q")),
         u=u_mass(spot.at("u")),
         alpha=q_mass(spot.at("alpha")),
-        top=tuple(_top_row(row, q_mass) for row in spot.at("top").items("rows")),
+        top=tuple(_top_row(row, q_mass) for row in spot.at("top").items()),
         rest=(_mass(rest_p, 1 + _ROUNDING), q_mass(rest_q, 1 + _ROUNDING)),
         text=spot.at("text").text(),
     )
@@ -224,31 +260,29 @@ def _top_row(spot: Spot, q_mass: Callable[[Spot], float | None]) -> TopRow:
 
 
 def _mass(spot: Spot, most: float = 1.0) -> float:
-    return spot.number(0, most, "a number from 0 to 1")
+    return spot.number(0, most, "trace_mass")
 
 
-def _no_mass(why: str) -> Callable[..., None]:
-    return lambda spot, most=1.0: spot.null(why)
+def _no_mass(why: str, outcome: Outcome) -> Callable[..., None]:
+    return lambda spot, most=1.0: spot.null(why, outcome=Saying(outcome))
 
 
 def _round_fault(outcomes: Sequence[Outcome], is_last: bool) -> str | None:
-    """What is wrong with the outcomes of a round of the speculative lane."""
+    """The words for what is wrong with the outcomes of a round of the speculative lane."""
     drafts = [outcome for outcome in outcomes if outcome in _DRAFTED]
     kept = drafts.count(Outcome.ACCEPTED)
     accepted, rest = [Outcome.ACCEPTED] * kept, len(drafts) - kept
     rejected = [Outcome.REJECTED, *[Outcome.DISCARDED] * (rest - 1), Outcome.RESAMPLED]
     whole = [*accepted, *(rejected if rest else [Outcome.BONUS])]
     stopped = [*accepted, *[Outcome.DISCARDED] * rest]
-    if outcomes == whole or (is_last and kept and outcomes == stopped):
-        return None
-    return (
-        f"its outcomes are {shorten([str(outcome) for outcome in outcomes])}; they must be accepted ones and a bonus,"
-        " or accepted ones, a rejected one, discarded ones and a resampled one; only the last round may stop early"
-    )
+    right = outcomes == whole or (is_last and kept and outcomes == stopped)
+    return None if right else "trace_no_round"
 
 
 def _plain_fault(outcomes: Sequence[Outcome], is_last: bool) -> str | None:
-    """What is wrong with the outcomes of a round of the baseline."""
-    if outcomes == [Outcome.PLAIN]:
-        return None
-    return f"its outcomes are {shorten([str(outcome) for outcome in outcomes])}; the baseline has one plain token each"
+    """The words for what is wrong with the outcomes of a round of the baseline."""
+    return None if outcomes == [Outcome.PLAIN] else "trace_no_plain_round"
+
+
+def _listed(round_: Round) -> str:
+    return shorten([str(event.outcome) for event in round_.events])

@@ -8,20 +8,22 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from tiny import tiny_pair
 
-from specdemo.session import Pairs, Session, Turns
-from specdemo.session.session import AT_ONCE, RECORDED
-from specdemo.trace import from_json, load
-from specdemo.ui.api import QUESTIONS, routes
-from specdemo.ui.serve import RECORDING
+from specdemo.session import Library, Pairs, Session, Turns
+from specdemo.session.session import AT_ONCE
+from specdemo.trace import from_json
+from specdemo.ui import api
+from specdemo.ui.api import QUESTIONS, RUNS, routes
+from specdemo.ui.serve import TRACES
 
 JSON = {"content-type": "application/json"}
-ASKED = ("run", "lane", "round", "event", "theme", "shown", "language", "spec", "plain")
+RECORDED = "recorded-english"
+ASKED = ("run", "lane", "round", "event", "theme", "shown", "language", "spec", "plain", "u", "current", "text", "size")
 ANYTHING = (None, True, 0, -1, 10**40, 1.5, "", "x", "recorded", [], [1, 2], {}, {"a": [None]})
 
 
 @pytest.fixture(scope="module")
 def session():
-    return Session(load(RECORDING), Pairs(Turns(), load=lambda spec, progress: tiny_pair()))
+    return Session(Library(TRACES), Pairs(Turns(), load=lambda spec, progress: tiny_pair()))
 
 
 @pytest.fixture
@@ -52,7 +54,7 @@ def test_any_question_has_an_answer(client, name):
         assert client.post(f"/specdemo/ask/{name}", json=question).status_code == 200, question
 
 
-@pytest.mark.parametrize("path", ["run", *(f"ask/{name}" for name in QUESTIONS)])
+@pytest.mark.parametrize("path", [*RUNS, *(f"ask/{name}" for name in QUESTIONS)])
 def test_what_is_no_object_is_refused(client, path):
     for body in ("", "x", "[", "null", "[1]", '"x"', "1", "[" * 100_000, b"\xff\xfe"):
         response = client.post(f"/specdemo/{path}", content=body, headers={"content-type": "application/json"})
@@ -60,6 +62,28 @@ def test_what_is_no_object_is_refused(client, path):
     # the types that a form on another site may send without being asked whether it may
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
         assert client.post(f"/specdemo/{path}", content="{}", headers={"content-type": kind}).status_code == 415
+
+
+def test_a_question_without_end_is_cut_off(client, monkeypatch):
+    monkeypatch.setattr(api, "_MOST", 1000)
+    sent = []
+
+    def endless():
+        while len(sent) < 10_000:
+            sent.append(100)
+            yield b" " * 100
+
+    assert client.post("/specdemo/ask/open", content=endless(), headers=JSON).status_code == 413
+
+
+@pytest.mark.parametrize("field", ["run", "lane", "round", "event", "u", "token"])
+def test_any_fork_is_a_run_or_a_sentence(client, field):
+    here = {"run": RECORDED, "lane": "spec", "round": 0, "event": 0, "token": 10**9}
+    for value in ANYTHING:
+        if (field, value) in [("u", None), ("round", 0), ("event", 0), ("event", 1)]:
+            continue
+        deltas = told(client.post("/specdemo/fork", content=json.dumps({**here, field: value}), headers=JSON))
+        assert deltas[-1]["phase"]["name"] == "failed" and deltas[-1]["phase"]["sentence"], (field, value)
 
 
 def test_no_such_question(client):

@@ -87,7 +87,7 @@ def test_the_numbers_are_those_of_the_run():
 def test_the_head_repeats_what_was_asked():
     told = head("why", SamplingParams(seed=4, top_k=3), 5, {"name": "x"}, ["A note."], chat=True, recorded=False)
     assert (told["prompt"], told["seed"], told["top_k"], told["k"], told["chat"]) == ("why", 4, 3, 5, True)
-    assert told["pair"] == {"name": "x"} and told["notes"] == ["A note."]
+    assert told["pair"] == {"name": "x"} and told["notes"] == [{"en": "A note.", "zh": "A note."}]
 
 
 def test_the_most_instructive_token_is_a_clear_rejection():

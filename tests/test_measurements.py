@@ -16,12 +16,12 @@ from tiny import tiny_pair
 from specdemo import maths
 from specdemo.check import FALSE_ALARM
 from specdemo.metrics import measure
-from specdemo.session import Pairs, Session, Turns, proof
+from specdemo.session import Library, Pairs, Session, Turns, proof
 from specdemo.session import measurement as measurement_module
 from specdemo.session.measurements import Measurements
 from specdemo.session.pay import KS, MOST_LENGTH, MOST_TURNS, Pay
 from specdemo.trace import load
-from specdemo.ui.serve import RECORDING
+from specdemo.ui.serve import TRACES
 from specdemo.view.shares import Sample, shares_figure
 from specdemo.words import LANGUAGES
 
@@ -29,7 +29,7 @@ LIMIT_S = 60.0
 
 FIELDS = {"prompt": "the hand", "k": 2, "seed": 5, "temperature": 0.4}
 
-ANYTHING = (None, True, 0, -1, 10**400, 1.5, float("nan"), "", "x", "recorded", [], [1, 2], {}, {"a": [None]})
+ANYTHING = (None, True, 0, -1, 10**400, 1.5, float("nan"), "", "x", "recorded-english", [], [1, 2], {}, {"a": [None]})
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def pair():
 
 def session_of(pair):
     turns = Turns()
-    session = Session(load(RECORDING), Pairs(turns, load=lambda spec, progress: pair))
+    session = Session(Library(TRACES), Pairs(turns, load=lambda spec, progress: pair))
     session.turns = turns
     return session
 
@@ -194,9 +194,9 @@ def test_a_figure_shows_the_shares_and_their_intervals():
 
 
 def test_the_recorded_run_says_whether_it_pays_before_any_model(session):
-    answer = Pay(session).answer({"run": "recorded"})
+    answer = Pay(session).answer({"run": "recorded-english"})
     texts = " ".join(line["text"] for line in answer["lines"])
-    race = measure(load(RECORDING).rounds)
+    race = measure(load(TRACES / "english.json.gz").rounds)
     assert f"{race.accepted} were kept" in texts and f"α = {race.acceptance:.3f}" in texts
     for name in ("speedup", "positions"):
         go.Figure(answer[name])
@@ -207,9 +207,9 @@ def test_the_recorded_run_says_whether_it_pays_before_any_model(session):
 
 def test_other_numbers_have_a_curve_of_their_own(session):
     pay = Pay(session)
-    free = pay.answer({"run": "recorded", "alpha": 0.9, "c": 0, "language": "zh"})
+    free = pay.answer({"run": "recorded-english", "alpha": 0.9, "c": 0, "language": "zh"})
     assert "按下方设定的 α 和 c" in [trace.get("name") for trace in free["speedup"]["data"]]
-    assert "α = 0.9" in free["what_if"] and free["alpha"] == pay.answer({"run": "recorded"})["alpha"]
+    assert "α = 0.9" in free["what_if"] and free["alpha"] == pay.answer({"run": "recorded-english"})["alpha"]
 
 
 def test_without_a_run_the_curves_are_drawn_with_what_is_set(session):
@@ -223,7 +223,7 @@ def test_a_sweep_from_its_beginning_to_its_end(session):
     told = pay.sweeps.start({"fields": FIELDS, "turns": 2, "length": 6})
     last = ended(pay.sweeps, told)
     assert last["phase"]["name"] == "done" and last["news"] == 2 * (len(KS) + 1) + 1
-    answer = pay.answer({"run": "recorded", "sweep": last["run"]})
+    answer = pay.answer({"run": "recorded-english", "sweep": last["run"]})
     assert [row[0] for row in answer["rows"]] == [str(k) for k in KS]
     assert all("(2)" in row[2] for row in answer["rows"])
     go.Figure(answer["speedup"])
@@ -244,4 +244,4 @@ def test_hostile_questions_about_pay_have_an_answer(session):
     pay = Pay(session)
     for value in ANYTHING:
         for name in ("run", "sweep", "alpha", "c", "theme", "language"):
-            json.dumps(pay.answer({"run": "recorded", name: value}), allow_nan=False)
+            json.dumps(pay.answer({"run": "recorded-english", name: value}), allow_nan=False)

@@ -16,9 +16,9 @@ from playwright.sync_api import Page, expect, sync_playwright
 from tiny import byte_tokenizer, tiny_pair
 
 from specdemo.records import Outcome
-from specdemo.session import Pairs, Session, Turns
+from specdemo.session import Library, Pairs, Session, Turns
 from specdemo.trace import from_json, load
-from specdemo.ui.serve import RECORDING, open_page
+from specdemo.ui.serve import TRACES, open_page
 
 LIMIT_MS = 60_000
 WIDE, NARROW = {"width": 1366, "height": 768}, {"width": 400, "height": 860}
@@ -61,7 +61,7 @@ class Server:
     def __init__(self, pair=None, recorded=True):
         self.pair, self.gate = pair, threading.Event()
         self.gate.set()
-        self.session = Session(load(RECORDING) if recorded else None, self._pairs() if pair else None)
+        self.session = Session(Library(TRACES) if recorded else None, self._pairs() if pair else None)
         port = free_port()
         self.blocks = open_page(self.session, port=port, quiet=True)
         self.url = f"http://127.0.0.1:{port}/"
@@ -181,7 +181,7 @@ NO_FIGURES = "window.Plotly = { react: async (box) => { box.textContent = 'a fig
 class Tab:
     """What a reader does and sees."""
 
-    def __init__(self, page: Page, url: str, figures: bool):
+    def __init__(self, page: Page, url: str, figures: bool, query: str):
         self.page, self.errors, self.outside = page, [], []
         page.set_default_timeout(LIMIT_MS)
         page.on("console", lambda message: self._heed(message) if message.type == "error" else None)
@@ -192,7 +192,7 @@ class Tab:
             page.route(
                 "**/specdemo/plotly", lambda route: route.fulfill(body=NO_FIGURES, content_type="text/javascript")
             )
-        page.goto(url)
+        page.goto(url + query)
         page.wait_for_selector(".sd-say[data-phase]")
 
     def _heed(self, message):
@@ -263,9 +263,9 @@ def tab(browser):
     """Opens tabs; at the end none of them may have met an error or asked anybody else for anything."""
     contexts, tabs = [], []
 
-    def open_(server, viewport=WIDE, clean=True, figures=False, **options):
+    def open_(server, viewport=WIDE, clean=True, figures=False, query="", **options):
         contexts.append(browser.new_context(viewport=viewport, **options))
-        opened = Tab(contexts[-1].new_page(), server.url, figures)
+        opened = Tab(contexts[-1].new_page(), server.url, figures, query)
         if clean:
             tabs.append(opened)
         return opened
@@ -291,7 +291,7 @@ def test_the_recorded_run_is_there_before_any_model(serve, tab):
     server.gate.clear()
     try:
         page = tab(server, figures=True).wait("recorded")
-        recorded = load(RECORDING)
+        recorded = load(TRACES / "english.json.gz")
         assert page.text("spec") == written(recorded.rounds) and page.text("plain") == written(recorded.baseline)
         assert "recorded" in page.said()
         (picked,) = page.picked()

@@ -9,7 +9,7 @@ from tiny import tiny_pair
 from specdemo.metrics import measure
 from specdemo.session import measurement as measurement_module
 from specdemo.trace import load
-from specdemo.ui.serve import RECORDING
+from specdemo.ui.serve import TRACES
 
 
 def opened(page, name):
@@ -76,7 +76,7 @@ def test_does_it_pay_on_the_page_before_any_model(serve, tab):
         page = tab(server, figures=True)
         pay = opened(page, "pay")
         page.page.wait_for_selector(".sd-pay[data-drawn=recorded]")
-        acceptance = measure(load(RECORDING).rounds).acceptance
+        acceptance = measure(load(TRACES / "english.json.gz").rounds).acceptance
         expect(pay.locator(".sd-sentences")).to_contain_text(f"α = {acceptance:.3f}")
         for figure in ("speedup", "positions"):
             assert pay.locator(f"[data-figure={figure}] svg.main-svg").first.is_visible()

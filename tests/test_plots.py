@@ -14,13 +14,12 @@ from table_models import markov
 
 from specdemo import engine
 from specdemo.drafters import ModelDrafter
-from specdemo.metrics import measure
 from specdemo.palette import PALETTE, THEMES
 from specdemo.records import Outcome, Round, SamplingParams
 from specdemo.view.numbers import show
 from specdemo.view.plots import CONFIG, coin_figure, position_figure, residual_figure
 from specdemo.view.position import residual, rows
-from specdemo.view.timing import rounds_figure, run_figure
+from specdemo.view.timing import rounds_figure
 from specdemo.words import ENGLISH
 
 JUDGED = (Outcome.ACCEPTED, Outcome.REJECTED)
@@ -310,23 +309,6 @@ def test_a_bar_a_round(theme, n):
     assert len(hover["hovertext"]) == n
     assert all("1 of 2 drafts kept, 2 tokens" in text for text in hover["hovertext"])
     assert n / figure["layout"]["xaxis"]["dtick"] <= 8
-
-
-def test_the_whole_run():
-    stats = measure(a_run(20))
-    figure = run_figure(stats)
-    go.Figure(figure)
-    assert [trace["x"][0] for trace in figure["data"]] == [
-        stats.prefill_s,
-        stats.draft_s,
-        stats.verify_s,
-        stats.other_s,
-    ]
-    ends = [trace["base"][0] + trace["x"][0] for trace in figure["data"]]
-    assert [trace["base"][0] for trace in figure["data"]] == [0, *ends[:-1]]
-    assert ends[-1] == pytest.approx(figure["layout"]["xaxis"]["range"][1])
-    assert sum(int(re.search(r"(\d+) %", trace["name"])[1]) for trace in figure["data"]) in range(98, 103)
-    go.Figure(run_figure(measure([])))  # before the first round
 
 
 # -- in a browser -----------------------------------------------------------------------------------------------------

@@ -470,19 +470,17 @@ def test_seeds_that_nobody_chose_differ():
 # -- the store, and what a page may ask -------------------------------------------------------------------------------
 
 
-def test_the_store_forgets_the_oldest_and_the_expired_but_no_recording(pair):
+def test_the_store_forgets_the_oldest_and_the_expired(pair):
     now = [0.0]
     store = Store(capacity=2, lifetime_s=10, clock=lambda: now[0])
-    logs = {name: _log(name) for name in "abcr"}
-    store.pin("r", logs["r"])
     for name in "abc":
-        store.put(name, logs[name])
+        store.put(name, _log(name))
         now[0] += 1
-    assert [store.get(name) is not None for name in "abcr"] == [False, True, True, True]
+    assert [store.get(name) is not None for name in "abc"] == [False, True, True]
     now[0] = 11.5
-    assert [store.get(name) is not None for name in "abcr"] == [False, False, True, True]
+    assert [store.get(name) is not None for name in "abc"] == [False, False, True]
     now[0] = 1e6
-    assert [store.get(name) is not None for name in "abcr"] == [False, False, False, True]
+    assert store.get("c") is None
 
 
 def test_the_store_forgets_old_runs_when_all_are_too_long(pair):

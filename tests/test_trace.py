@@ -1,5 +1,6 @@
 """A trace reads back exactly, and nothing but a whole and consistent one is read."""
 
+import gzip
 import json
 import math
 import os
@@ -14,8 +15,8 @@ from hypothesis import strategies as st
 
 from specdemo import trace as traces
 from specdemo.files import check_writable
-from specdemo.records import Outcome, Round, SamplingParams, TokenEvent, TopRow, Trace
-from specdemo.trace import from_json, load, save, to_json
+from specdemo.records import Fork, Outcome, Round, SamplingParams, TokenEvent, TopRow, Trace
+from specdemo.trace import from_bytes, from_json, load, save, to_json
 
 A, R, D, S, B, P = (
     Outcome.ACCEPTED,
@@ -77,6 +78,16 @@ def trace_of(draw) -> Trace:
         max_new_tokens=st.integers(0, 10**6),
     )
     facts = st.dictionaries(texts, texts | st.integers(-(2**53), 2**53) | st.floats(-1e18, 1e18), max_size=3)
+    fork = st.builds(
+        Fork,
+        st.sampled_from(["spec", "plain"]),
+        st.integers(0, 99),
+        st.integers(0, 9),
+        st.lists(ids, min_size=1, max_size=3).map(tuple),
+        texts,
+        texts,
+        st.none() | masses,
+    )
     return Trace(
         pair=draw(facts),
         params=draw(params),
@@ -85,6 +96,7 @@ def trace_of(draw) -> Trace:
         prompt_ids=tuple(draw(st.lists(ids, max_size=5))),
         rounds=tuple(draw(rounds(i, outcomes)) for i, outcomes in enumerate(lane)),
         baseline=tuple(draw(rounds(i, [P])) for i in range(draw(st.integers(0, 3)))),
+        fork=draw(st.none() | fork),
     )
 
 
@@ -128,6 +140,7 @@ SMALL = Trace(
     prompt_ids=(1, 2, 3),
     rounds=(_round(0, A, R, D, S), _round(1, A, A, A, B), _round(2, B), _round(3, A, D)),
     baseline=(_round(0, P), _round(1, P)),
+    fork=Fork("spec", 2, 1, (4, 5), " a", " b", 0.5),
 )
 
 
@@ -170,10 +183,10 @@ FAULTS = [
     ("k", 1.0, "k is 1.0"),
     ("prompt", 3, "prompt is 3; it must be a string"),
     ("prompt", "\ud83d", "prompt is '\\ud83d'; it must be text without half characters"),
-    ("prompt_ids", "123", "prompt_ids is '123'; it must be a list of token ids"),
+    ("prompt_ids", "123", "prompt_ids is '123'; it must be a list"),
     ("prompt_ids.1", -2, "prompt_ids[1] is -2"),
     ("prompt_ids.1", 2**31, "prompt_ids[1] is 2147483648"),
-    ("rounds", {}, "rounds is {}; it must be a list of rounds"),
+    ("rounds", {}, "rounds is {}; it must be a list"),
     ("rounds.1", [], "rounds[1] is []; it must be an object"),
     ("rounds.1.index", 2, "rounds[1].index is 2; it must be 1, its place in the run"),
     ("rounds.1.k", 2, "rounds[1].k is 2; it must be 3, the number of its drafted events"),
@@ -192,9 +205,17 @@ FAULTS = [
     ("rounds.0.events.1.p", DELETE, "rounds[0].events[1].p is missing"),
     ("rounds.0.events.1.q", None, "rounds[0].events[1].q is null"),
     ("rounds.0.events.1.u", None, "rounds[0].events[1].u is null"),
-    ("rounds.0.events.2.u", 0.5, "rounds[0].events[2].u is 0.5; it must be null: no coin is thrown for a discarded"),
+    (
+        "rounds.0.events.2.u",
+        0.5,
+        "rounds[0].events[2].u is 0.5; it must be null: no coin is thrown for a token of the kind “discarded”",
+    ),
     ("rounds.0.events.1.alpha", 2, "rounds[0].events[1].alpha is 2"),
-    ("rounds.1.events.3.q", 0.5, "rounds[1].events[3].q is 0.5; it must be null: a bonus token has no draft"),
+    (
+        "rounds.1.events.3.q",
+        0.5,
+        "rounds[1].events[3].q is 0.5; it must be null: a token of the kind “bonus” has no draft",
+    ),
     ("rounds.1.events.3.top.0.3", 0.5, "rounds[1].events[3].top[0][3] is 0.5"),
     ("rounds.1.events.3.rest.1", 0.5, "rounds[1].events[3].rest[1] is 0.5"),
     ("rounds.0.events.0.outcome", "lucky", "rounds[0].events[0].outcome is 'lucky'; it must be one of accepted"),
@@ -211,6 +232,17 @@ FAULTS = [
     ("baseline", [], "baseline is []; it must be an object"),
     ("baseline", {}, "baseline.rounds is missing"),
     ("baseline.rounds.1.events", [], "baseline.rounds[1].events is no round"),
+    ("fork", [], "fork is []; it must be an object"),
+    ("fork.lane", "left", "fork.lane is 'left'; it must be one of spec, plain"),
+    ("fork.round", -1, "fork.round is -1"),
+    ("fork.event", 0.5, "fork.event is 0.5"),
+    ("fork.ids", [], "fork.ids is []; it must be a list of at least one token id"),
+    ("fork.ids.0", 2**31, "fork.ids[0] is 2147483648"),
+    ("fork.before", None, "fork.before is null"),
+    ("fork.given", DELETE, "fork.given is missing"),
+    ("fork.u", 1.5, "fork.u is 1.5; it must be a number from 0 to 1"),
+    ("fork.u", None, None),
+    ("fork", DELETE, None),
     ("baseline", None, None),
     ("note", "a key of a later version", None),
 ]
@@ -340,6 +372,29 @@ def test_a_file_reads_back(tmp_path) -> None:
     (tmp_path / "utf16.json").write_bytes(to_json(SMALL).encode("utf-16"))
     with pytest.raises(ValueError, match="not UTF-8"):
         load(tmp_path / "utf16.json")
+
+
+def test_a_compressed_file_is_the_same_run(tmp_path) -> None:
+    save(tmp_path / "run.json.gz", SMALL)
+    raw = (tmp_path / "run.json.gz").read_bytes()
+    assert load(tmp_path / "run.json.gz") == SMALL == from_bytes(gzip.decompress(raw))
+    save(tmp_path / "again.json.gz", SMALL)
+    assert (tmp_path / "again.json.gz").read_bytes() == raw, "the time of day is in the file"
+    for name, damaged in (("cut", raw[:-30]), ("turned", raw[:50] + bytes([raw[50] ^ 255]) + raw[51:]), ("", raw[:2])):
+        (tmp_path / f"{name}.gz").write_bytes(damaged)
+        with pytest.raises(ValueError, match="no saved run"):
+            load(tmp_path / f"{name}.gz")
+
+
+def test_a_bomb_is_never_unpacked(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """64 MiB of zeros in 64 kB: no more than the limit is ever decompressed."""
+    monkeypatch.setattr(traces, "MAX_BYTES", 2**20)
+    read, most = gzip.GzipFile.read, []
+    monkeypatch.setattr(gzip.GzipFile, "read", lambda self, size: most.append(size) or read(self, size))
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(bytes(2**26), 9))
+    with pytest.raises(ValueError, match="larger than 1 MiB"):
+        load(tmp_path / "bomb.gz")
+    assert most == [2**20 + 1]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions and links are POSIX's")

@@ -13,14 +13,13 @@ import pytest
 from specdemo.models import CATALOGUE
 from specdemo.palette import PALETTE, THEMES
 from specdemo.records import Outcome
-from specdemo.session import Pairs, Request, Session, Turns
-from specdemo.trace import load
+from specdemo.session import Library, Pairs, Request, Session, Turns
 from specdemo.ui.controls import controls
 from specdemo.ui.files import ASSETS, SCRIPTS, head, template, variables
 from specdemo.ui.labels import Labels
 from specdemo.ui.page import build
 from specdemo.ui.presets import PRESETS
-from specdemo.ui.serve import RECORDING
+from specdemo.ui.serve import TRACES
 from specdemo.words import ENGLISH
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,7 +32,7 @@ def no_load(spec, progress):
 
 @pytest.fixture(scope="module")
 def config():
-    session = Session(load(RECORDING), Pairs(Turns(), load=no_load))
+    session = Session(Library(TRACES), Pairs(Turns(), load=no_load))
     return build(session).get_config_file()
 
 

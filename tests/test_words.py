@@ -8,6 +8,7 @@ import pytest
 
 from specdemo.metrics import Ending, Slowdown
 from specdemo.records import Outcome
+from specdemo.session.library import RECORDINGS
 from specdemo.ui.files import ASSETS, SCRIPTS
 from specdemo.words import ENGLISH, FOLDER, LANGUAGES, WORDS, Refusal, Saying, Words, everywhere
 
@@ -29,6 +30,8 @@ COMPUTED = [
     *("draft", "verify", "other", "prefill"),
     *("the_target", "the_draft"),
     *(f"lesson_{step}{end}" for step in STEPS for end in ("", "_title", "_show")),
+    *(f"recording_{name}" for name in RECORDINGS),
+    *("pending_meaning", "whatif_accepted", "whatif_rejected"),
 ]
 
 

@@ -46,9 +46,10 @@ def run(args: argparse.Namespace) -> int:
     report = _measured(Bench(pairs, ids, params, wanted, args.runs, say), _settings(args, pairs[0], prompts))
     _print(report)
     if args.json is not None:
-        write_whole(args.json, json.dumps(report.to_dict(), indent=1, allow_nan=False) + "\n")
+        text = json.dumps(report.to_dict(), indent=1, allow_nan=False)
+        write_whole(args.json, f"{text}\n".encode())
     if args.html is not None:
-        write_whole(args.html, page(report))
+        write_whole(args.html, page(report).encode())
     return DONE if report.complete else INTERRUPTED
 
 

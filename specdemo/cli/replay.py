@@ -6,6 +6,7 @@ import sys
 from ..trace import load
 from .numbers import layout, report, verdicts
 from .paint import Painter
+from .plain import plain
 
 
 def run(args: argparse.Namespace) -> int:
@@ -13,6 +14,8 @@ def run(args: argparse.Namespace) -> int:
     painter = Painter.for_stream(sys.stdout, args.color)
     if painter.marks:
         print(painter.legend(), end="\n\n")
+    if trace.fork:
+        print(plain(trace.fork.before + trace.fork.given, but="\n\t"), end="")
     print(*(painter.round(round_) for round_ in trace.rounds), sep="", end="\n\n")
     print(layout([*report(trace), ("coins", verdicts(trace.rounds))]))
     return 0

@@ -1,5 +1,6 @@
 """What runs behind the page: pairs loaded once, one thing at a time on the machine, runs told as deltas. No gradio."""
 
+from .library import Library, recording
 from .log import LANES, Log
 from .pairs import Loading, Pairs
 from .phase import Phase
@@ -9,4 +10,17 @@ from .session import Session
 from .store import Store
 from .turns import Turns
 
-__all__ = ["LANES", "Loading", "Log", "Pairs", "Phase", "Request", "Run", "Session", "Store", "Turns"]
+__all__ = [
+    "LANES",
+    "Library",
+    "Loading",
+    "Log",
+    "Pairs",
+    "Phase",
+    "Request",
+    "Run",
+    "Session",
+    "Store",
+    "Turns",
+    "recording",
+]

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from ..metrics import measure, speedup, why_slower
-from ..records import Round, RunStats, SamplingParams, Trace, is_whole
+from ..models import CATALOGUE, PairSpec
+from ..records import Fork, Round, RunStats, SamplingParams, Trace, is_whole
 from ..text import append
 from ..view.deltas import head, instructive, round_row, stats_row
 from .phase import Phase
@@ -17,10 +18,22 @@ class Log:
     """The rounds of both lanes, spelled, with what was asked for."""
 
     def __init__(
-        self, run_id: str, *, prompt: str, params: SamplingParams, k: int, chat: bool | None, phase: Phase
+        self,
+        run_id: str,
+        *,
+        prompt: str,
+        params: SamplingParams,
+        k: int,
+        phase: Phase,
+        chat: bool | None = None,
+        spec: PairSpec | None = None,
+        fork: Fork | None = None,
+        recording: str | None = None,
     ) -> None:
+        """`spec` is None where nothing on offer could go on with the run; `recording` names one of the library's."""
         self.run_id, self.phase = run_id, phase
         self.prompt, self.params, self.k, self.chat = prompt, params, k, chat
+        self.spec, self.fork, self.recording = spec, fork, recording
         self.pair: Mapping[str, object] = {}
         self.notes: Sequence[str] = ()
         self.prompt_ids: Sequence[int] = ()
@@ -28,9 +41,18 @@ class Log:
         self.tails: dict[Lane, str] = {}
 
     @classmethod
-    def of(cls, run_id: str, trace: Trace) -> "Log":
+    def of(cls, run_id: str, trace: Trace, recording: str | None = None) -> "Log":
         """A run that was recorded."""
-        log = cls(run_id, prompt=trace.prompt, params=trace.params, k=trace.k, chat=None, phase=Phase("recorded"))
+        log = cls(
+            run_id,
+            prompt=trace.prompt,
+            params=trace.params,
+            k=trace.k,
+            phase=Phase("recorded"),
+            spec=CATALOGUE.get(str(trace.pair.get("name"))),
+            fork=trace.fork,
+            recording=recording,
+        )
         log.pair, log.prompt_ids = trace.pair, trace.prompt_ids
         log.rounds = {"spec": list(trace.rounds), "plain": list(trace.baseline)}
         return log
@@ -48,6 +70,7 @@ class Log:
             prompt_ids=tuple(self.prompt_ids),
             rounds=tuple(self.rounds["spec"]),
             baseline=tuple(self.rounds["plain"]),
+            fork=self.fork,
         )
 
     def finish_text(self, lane: Lane, remnant: str) -> None:
@@ -71,9 +94,16 @@ class Log:
         """What the page lacks if it has `since` rounds of each lane."""
         delta: dict[str, object] = {"run": self.run_id, "phase": self.phase.told()}
         if with_head:
-            recorded = self.phase.name == "recorded"
             delta["head"] = head(
-                self.prompt, self.params, self.k, self.pair, self.notes, chat=self.chat, recorded=recorded
+                self.prompt,
+                self.params,
+                self.k,
+                self.pair,
+                self.notes,
+                chat=self.chat,
+                recorded=self.phase.name == "recorded",
+                recording=self.recording,
+                fork=self.fork,
             )
         if with_stats:
             delta["stats"] = self._stats()

@@ -5,7 +5,7 @@ import secrets
 from dataclasses import dataclass
 
 from ..models import CATALOGUE, PairSpec
-from ..records import SamplingParams
+from ..records import Fork, SamplingParams
 from ..words import Refusal, Saying
 
 MAX_PROMPT = 20_000  # characters
@@ -21,13 +21,18 @@ _SEEDS = 2**31
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One run. `params.seed` is never None, so that what was random can be run again."""
+    """One run. `params.seed` is never None, so that what was random can be run again.
+
+    prompt_ids  of a fork, as the other run had them; None: the prompt is still to be encoded
+    """
 
     prompt: str
     pair: PairSpec
     chat: bool
     k: int
     params: SamplingParams
+    prompt_ids: tuple[int, ...] | None = None
+    fork: Fork | None = None
 
     def __post_init__(self) -> None:
         if not self.prompt.strip():

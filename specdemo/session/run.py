@@ -9,9 +9,11 @@ from ..lanes import plain, speculative
 from ..metrics import why_ended
 from ..models import Pair
 from ..race import race
-from ..records import Round, Trace
+from ..records import Fork, Round, Trace
 from ..text import Speller
 from ..view.deltas import to_text
+from ..words import Refusal
+from .fork import spelled
 from .job import Job, new_id
 from .log import LANES, Lane, Log
 from .pairs import Pairs
@@ -29,6 +31,7 @@ class _Begun(NamedTuple):
     pair: Pair
     prompt_ids: list[int]
     chat: bool
+    fork: Fork | None
 
 
 class Run(Job[Log]):
@@ -42,6 +45,8 @@ class Run(Job[Log]):
             k=request.k,
             chat=request.chat,
             phase=Phase("loading", {"fraction": 0.0, "sentence": ""}),
+            spec=request.pair,
+            fork=request.fork,
         )
         super().__init__(log, request.pair, pairs, turns)
         self._request = request
@@ -96,9 +101,10 @@ class Run(Job[Log]):
     def _take(self, news: "_Begun | tuple[Lane, Round]") -> None:
         if isinstance(news, _Begun):
             self._log.pair, self._log.notes = news.pair.describe(), news.pair.notes
-            self._log.prompt_ids, self._log.chat = news.prompt_ids, news.chat
+            self._log.prompt_ids, self._log.chat, self._log.fork = news.prompt_ids, news.chat, news.fork
             self._stop_ids = news.pair.stop_ids
-            self._spellers = {lane: Speller(news.pair.decode, news.prompt_ids) for lane in LANES}
+            before = [*news.prompt_ids, *_given(news.fork)]
+            self._spellers = {lane: Speller(news.pair.decode, before) for lane in LANES}
         else:
             lane, round_ = news
             self._log.rounds[lane].append(self._spellers[lane].spell(round_))
@@ -114,11 +120,19 @@ class Run(Job[Log]):
         super()._end(phase)
 
     def _steps(self, pair: Pair) -> "Iterator[_Begun | tuple[Lane, Round]]":
-        params, k = self._request.params, self._request.k
-        chat = self._request.chat and pair.has_chat
-        ids = pair.encode(self._request.prompt, chat)
-        self._phase = lambda: Phase("prompt", {"tokens": len(ids)})
-        yield _Begun(pair, ids, chat)
-        lanes = {"spec": speculative(pair, ids, params, k), "plain": plain(pair, ids, params)}
+        request, params = self._request, self._request.params
+        chat = request.chat and pair.has_chat
+        prompt_ids = pair.encode(request.prompt, chat) if request.prompt_ids is None else list(request.prompt_ids)
+        before = [*prompt_ids, *_given(request.fork)]
+        if request.fork and before[-1] in pair.stop_ids:
+            raise Refusal("fork_ends")
+        self._phase = lambda: Phase("prompt", {"tokens": len(before)})
+        # First the lanes: they know which ids there are, and only such can be spelled.
+        lanes = {"spec": speculative(pair, before, params, request.k), "plain": plain(pair, before, params)}
+        yield _Begun(pair, prompt_ids, chat, request.fork and spelled(request.fork, prompt_ids, pair.decode))
         with closing(race(lanes)) as rounds:
             yield from rounds
+
+
+def _given(fork: Fork | None) -> tuple[int, ...]:
+    return fork.ids if fork else ()

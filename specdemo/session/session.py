@@ -1,24 +1,30 @@
 """What the page may ask for: a method a question, each safe against whatever a browser may send."""
 
+import secrets
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ..models import CATALOGUE, PairSpec
-from ..records import Round, Trace, is_whole
-from ..trace import to_json
+from ..palette import ThemeName
+from ..records import Round, is_real, is_whole
+from ..trace import MAX_BYTES, check_size, from_json, to_json
 from ..view.deltas import to_text
-from ..view.inspection import inspection
+from ..view.inspection import inspection, what_if
 from ..view.position import SHOWN
-from ..words import ENGLISH, LANGUAGES, WORDS, Refusal, everywhere
+from ..view.timing import rounds_figure
+from ..words import ENGLISH, LANGUAGES, WORDS, Refusal, Words, everywhere
+from .fork import forked
+from .library import Library
 from .log import LANES, Lane, Log
 from .pairs import Pairs
 from .phase import Phase
 from .request import FIELDS, OWN, Request
 from .run import Run
-from .store import Store
+from .store import Kept, Store
 from .turns import Turns
 
-RECORDED = "recorded"
+#: Of a file that a page may open: its bytes, and its tokens in both lanes, of which a browser draws each.
+MAX_FILE, MAX_TOKENS = MAX_BYTES // 4, 20_000
 
 #: Runs that may be waiting or going on at once; one of them works at a time.
 AT_ONCE = 24
@@ -29,7 +35,7 @@ Question = Mapping[str, object]
 class Session:
     """All that runs behind the page, shared by its tabs.
 
-    recorded    the run that a fresh page shows
+    library     the recorded runs; the first one is what a fresh page shows
     pairs       None: loads by `models.load_pair`
     own_models  whether anyone may have any hub id or folder loaded: for a server of one's own only
     default     the pair that a fresh page offers
@@ -37,18 +43,16 @@ class Session:
 
     def __init__(
         self,
-        recorded: Trace | None = None,
+        library: Library | None = None,
         pairs: Pairs | None = None,
         own_models: bool = True,
         default: PairSpec = CATALOGUE["embedded"],
     ) -> None:
-        self.own_models, self.default = own_models, default
+        self.own_models, self.default, self.library = own_models, default, library
         self.turns = Turns()
         self.pairs = pairs or Pairs(self.turns)
         self._runs = Store()
         self._places = threading.Semaphore(AT_ONCE)
-        if recorded is not None:
-            self._runs.pin(RECORDED, Log.of(RECORDED, recorded))
 
     def preload(self) -> None:
         """Begin to load the default pair in the background."""
@@ -56,27 +60,33 @@ class Session:
 
     def warm_up(self) -> None:
         """Draw once in each theme: the first figure takes plotly a quarter of a second, and no reader should wait."""
-        recorded = self._runs.get(RECORDED)
-        if recorded and recorded.look().rounds["spec"]:
+        first = self.library and self.library.first
+        if first and first.rounds["spec"]:
             for theme in ("light", "dark"):
-                inspection(recorded.look().rounds["spec"][0], 0, theme)
+                inspection(first.rounds["spec"][0], 0, theme)
 
     def first_paint(self) -> str:
-        """The delta that a fresh page starts with: the recorded run, or nothing."""
-        recorded = self._runs.get(RECORDED)
-        return to_text(recorded.look().snapshot()) if recorded else "{}"
+        """The delta that a fresh page starts with: the first recorded run, or nothing."""
+        first = self.library and self.library.first
+        return to_text(first.snapshot()) if first else "{}"
 
     def run(self, /, **fields: object) -> Iterator[str]:
         """Deltas of a new run; for a request that cannot be met one delta that says why. Fields as in `Request.of`."""
+        return self._told(lambda: self.request(fields))
+
+    def fork(self, question: Question) -> Iterator[str]:
+        """Deltas of a new run that leaves another one; `question` as in `fork.forked`, with the other's id as `run`."""
+        return self._told(lambda: self._forked(question))
+
+    def _told(self, request: Callable[[], Request]) -> Iterator[str]:
         try:
-            request = self.request(fields)
+            run = Run(request(), self.pairs, self.turns)
             if not self._places.acquire(blocking=False):
                 raise Refusal("server_full", runs=AT_ONCE)
         except Refusal as error:
-            yield to_text({"phase": Phase("failed", {"sentence": error.saying}).told()})
+            yield to_text({"phase": _refused(error)})
             return
         try:
-            run = Run(request, self.pairs, self.turns)
             self._runs.put(run.id, run)
             yield from run.deltas()
         finally:
@@ -90,40 +100,69 @@ class Session:
             raise Refusal("own_off")
         return Request.of(**fields)
 
+    def _forked(self, question: Question) -> Request:
+        kept = self._kept(question)
+        if kept is None:
+            raise Refusal("fork_forgotten")
+        return forked(kept.look(), question)
+
+    def open(self, question: Question) -> dict[str, object]:
+        """Show a saved run, the text of whose file is `question["text"]`: all of it, or the phase that says why not."""
+        text, size = question.get("text"), question.get("size")
+        try:
+            check_size(size if is_whole(size) else 0, MAX_FILE)
+            log = Log.of(secrets.token_urlsafe(16), from_json(text if isinstance(text, str) else "", MAX_FILE))
+            if log.tokens > MAX_TOKENS:
+                raise Refusal("trace_tokens", tokens=f"{log.tokens:,}", most=f"{MAX_TOKENS:,}")
+        except Refusal as error:
+            return {"phase": _refused(error)}
+        self._runs.put(log.run_id, log)
+        return log.snapshot()
+
     def stop(self, question: Question) -> dict[str, object] | None:
         """End a run; what the page lacks of it."""
-        run = self._runs.get(question.get("run"))
+        run = self._kept(question)
         if isinstance(run, Run):
             run.stop()
         return self.resync(question)
 
     def resync(self, question: Question) -> dict[str, object] | None:
         """What the page lacks of a run if it has so many rounds of each lane; None for a run that is forgotten."""
-        run = self._runs.get(question.get("run"))
+        run = self._kept(question)
         if run is None:
             return None
         since = {lane: n if is_whole(n := question.get(lane)) and n >= 0 else 0 for lane in LANES}
         return run.snapshot(since)
 
     def inspect(self, question: Question) -> dict[str, object] | None:
-        """Figures and sentences of a token; None where there is no such token."""
-        theme, place, shown = (question.get(name) for name in ("theme", "event", "shown"))
-        kept = self._runs.get(question.get("run"))
+        """Figures and sentences of a token, or of what it would be had its coin been `u`; None where there is none."""
+        place, shown, u = (question.get(name) for name in ("event", "shown", "u"))
+        kept = self._kept(question)
         round_ = kept.look().round(question.get("lane"), question.get("round")) if kept else None
         if round_ is None or not is_whole(place) or not 0 <= place < len(round_.events):
             return None
-        theme = theme if theme in ("light", "dark") else "light"
-        words = WORDS[language] if (language := question.get("language")) in LANGUAGES else ENGLISH
-        return inspection(round_, place, theme, max(2, min(shown, SHOWN)) if is_whole(shown) else SHOWN, words)
+        shown = max(2, min(shown, SHOWN)) if is_whole(shown) else SHOWN
+        look = (_theme(question), shown, _words(question))
+        if round_.events[place].u is not None and is_real(u) and 0 <= u <= 1:
+            return what_if(round_, place, u, *look)
+        return inspection(round_, place, *look)
+
+    def rounds(self, question: Question) -> dict[str, object] | None:
+        """The figure of where the time of each round went, the round `current` marked."""
+        kept, current = self._kept(question), question.get("current")
+        if kept is None:
+            return None
+        current = current if is_whole(current) else None
+        return rounds_figure(kept.look().rounds["spec"], _theme(question), _words(question), current)
 
     def lanes(self, run_id: object) -> Mapping[Lane, Sequence[Round]] | None:
         """The rounds of a run so far; None for a run that is forgotten."""
-        run = self._runs.get(run_id)
+        run = self._kept({"run": run_id})
         return run and {lane: tuple(rounds) for lane, rounds in run.look().rounds.items()}
 
     def trace(self, question: Question) -> str | None:
         """A run as the JSON of a trace."""
-        run = self._runs.get(question.get("run"))
+        run = self._kept(question)
         return to_json(run.trace()) if run else None
 
     def status(self) -> dict[str, object]:
@@ -137,3 +176,19 @@ class Session:
         if loading.error:
             return {"state": "failed", "sentence": everywhere(loading.error)}
         return {"state": "loading", "fraction": loading.fraction, "sentence": everywhere(loading.sentence)}
+
+    def _kept(self, question: Question) -> Kept | None:
+        run_id = question.get("run")
+        return self._runs.get(run_id) or (self.library and self.library.get(run_id))
+
+
+def _theme(question: Question) -> ThemeName:
+    return "dark" if question.get("theme") == "dark" else "light"
+
+
+def _words(question: Question) -> Words:
+    return WORDS[language] if (language := question.get("language")) in LANGUAGES else ENGLISH
+
+
+def _refused(error: Refusal) -> dict[str, object]:
+    return Phase("failed", {"sentence": error.saying}).told()

@@ -14,7 +14,7 @@ CAPACITY, TOKENS, LIFETIME_S = 64, 100_000, 3600.0
 
 
 class Kept(Protocol):
-    """A run, or a recording of one."""
+    """A run, or the log of one that was read from a file."""
 
     def look(self) -> Log: ...
 
@@ -35,7 +35,6 @@ class Store:
     ) -> None:
         self._capacity, self._lifetime_s, self._clock, self._tokens = capacity, lifetime_s, clock, tokens
         self._kept: OrderedDict[str, tuple[float, Kept]] = OrderedDict()
-        self._pinned: dict[str, Kept] = {}
         self._lock = threading.Lock()
 
     def put(self, run_id: str, run: Kept) -> None:
@@ -43,17 +42,11 @@ class Store:
             self._kept[run_id] = (self._clock(), run)
             self._forget_old()
 
-    def pin(self, run_id: str, run: Kept) -> None:
-        """Keep a recording for good."""
-        self._pinned[run_id] = run
-
     def get(self, run_id: object) -> Kept | None:
         """The run; None where it is unknown or forgotten."""
         with self._lock:
             self._forget_old()
-            if not isinstance(run_id, str):
-                return None
-            return self._pinned.get(run_id) or self._kept.get(run_id, (0.0, None))[1]
+            return self._kept.get(run_id, (0.0, None))[1] if isinstance(run_id, str) else None
 
     def _forget_old(self) -> None:
         """Forget the oldest runs, but not the newest one for its size alone."""

@@ -5,7 +5,7 @@ and a value out of a field's bounds is refused in gradio's words before it reach
 """
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 
 from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -14,20 +14,33 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from ..session import Session
+from ..session.session import MAX_FILE
 
 #: By its address below /specdemo/ask: what may be asked with an object of JSON. The answer is JSON, too.
 QUESTIONS: Mapping[str, Callable[[Session, dict], object]] = {
     "resync": Session.resync,
     "stop": Session.stop,
     "inspect": Session.inspect,
+    "rounds": Session.rounds,
+    "open": Session.open,
     "trace": Session.trace,
     "status": lambda session, question: session.status(),
 }
 
+#: By its address below /specdemo: what a new run is asked for with.
+RUNS: Mapping[str, Callable[[Session, dict], Iterator[str]]] = {
+    "run": lambda session, fields: session.run(**fields),
+    "fork": Session.fork,
+}
+
+#: Bytes of a question: a file within its limit, in which every character had to be written as two or three.
+_MOST = 3 * MAX_FILE
+
 
 def routes(session: Session) -> list[BaseRoute]:
     async def run(request: Request) -> Response:
-        return StreamingResponse(_lines(session, await _object(request)), media_type="application/x-ndjson")
+        deltas = RUNS[request.url.path.rpartition("/")[2]](session, await _object(request))
+        return StreamingResponse(_lines(deltas), media_type="application/x-ndjson")
 
     async def ask(request: Request) -> Response:
         answer = QUESTIONS.get(request.path_params["name"])
@@ -37,7 +50,7 @@ def routes(session: Session) -> list[BaseRoute]:
         return Response(text, media_type="application/json")
 
     return [
-        Route("/specdemo/run", run, methods=["POST"]),
+        *(Route(f"/specdemo/{name}", run, methods=["POST"]) for name in RUNS),
         Route("/specdemo/ask/{name}", ask, methods=["POST"]),
     ]
 
@@ -47,7 +60,7 @@ async def _object(request: Request) -> dict[str, object]:
     if not request.headers.get("content-type", "").startswith("application/json"):
         raise HTTPException(415, "Send JSON as application/json.")
     try:
-        sent = json.loads(await request.body())
+        sent = json.loads(await _body(request))
     except (ValueError, RecursionError) as error:
         raise HTTPException(400, "What was sent is no JSON.") from error
     if not isinstance(sent, dict):
@@ -55,9 +68,18 @@ async def _object(request: Request) -> dict[str, object]:
     return sent
 
 
-async def _lines(session: Session, fields: Mapping[str, object]) -> AsyncIterator[str]:
+async def _body(request: Request) -> bytes:
+    """All that was sent, but never more than may be."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _MOST:
+            raise HTTPException(413, f"A question may have at most {_MOST} bytes.")
+    return bytes(body)
+
+
+async def _lines(deltas: Iterator[str]) -> AsyncIterator[str]:
     """The deltas of a run, a line each. A run ends with its reader."""
-    deltas = session.run(**fields)
     try:
         async for delta in iterate_in_threadpool(deltas):
             yield delta + "\n"

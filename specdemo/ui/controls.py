@@ -13,11 +13,12 @@ from .presets import PRESETS
 
 
 class Controls(NamedTuple):
-    """The fields by the names that `session.Request.of` gives them, and the two buttons."""
+    """The fields by the names that `session.Request.of` gives them, and the buttons."""
 
     fields: dict[str, gr.components.Component]
     run: gr.Button
     stop: gr.Button
+    link: gr.Button
 
 
 def controls(said: Labels, own_models: bool, pair: str) -> Controls:
@@ -28,13 +29,13 @@ def controls(said: Labels, own_models: bool, pair: str) -> Controls:
                 more = _more(said)
         with gr.Column(scale=4, min_width=300, elem_id="sd-dials"):
             dials = _dials(said, own_models, pair)
-            run, stop = _buttons(said)
+            run, stop, link = _buttons(said)
     fields = {"prompt": prompt, **dials, **more}
     for chip, preset in zip(chips, PRESETS):
         # Answered in the browser, so at once.
         values = json.dumps([preset.prompt, preset.chat])
         chip.click(None, None, [prompt, fields["chat"]], js=f"() => {values}", api_visibility="private")
-    return Controls(fields, run, stop)
+    return Controls(fields, run, stop, link)
 
 
 def _prompt(said: Labels) -> tuple[gr.Textbox, list[gr.Button]]:
@@ -68,11 +69,12 @@ def _title(spec: PairSpec) -> Saying | str:
     return Saying("embedded_pair", title=spec.title) if spec.name == EMBEDDED else spec.title
 
 
-def _buttons(said: Labels) -> tuple[gr.Button, gr.Button]:
+def _buttons(said: Labels) -> tuple[gr.Button, gr.Button, gr.Button]:
     with gr.Row(elem_id="sd-buttons"):
         run = said(gr.Button(variant="primary", elem_id="sd-run", min_width=100), value="run")
         stop = said(gr.Button(elem_id="sd-stop", min_width=80), value="stop")
-    return run, stop
+        link = said(gr.Button(size="sm", elem_id="sd-link", elem_classes="sd-chip", min_width=80), value="copy_link")
+    return run, stop, link
 
 
 def _more(said: Labels) -> dict[str, gr.components.Component]:

@@ -4,8 +4,10 @@ import gradio as gr
 
 from ..session import Session
 from ..words import ENGLISH
+from .controls import Controls
 from .files import template
 from .labels import Labels
+from .link import links
 from .pay import pay
 from .proof import proof
 from .race import race
@@ -25,17 +27,19 @@ def build(session: Session) -> gr.Blocks:
     with gr.Blocks(title=ENGLISH["name"], fill_width=True, analytics_enabled=False) as page:
         header = gr.HTML(html_template=template("header.html"), js_on_load=_HEADER, apply_default_css=False)
         with gr.Tabs(elem_id="sd-tabs", overflow_behavior="wrap"):
-            _tabs(session, said)
+            asked = _tabs(session, said)
         page.load(None, js=_LOAD, api_visibility="private")
         said.follow(page.load, header.speak)
+        links(page, asked)
     return page
 
 
-def _tabs(session: Session, said: Labels) -> None:
-    """What is in a tab is made when it is first opened, and kept."""
+def _tabs(session: Session, said: Labels) -> Controls:
+    """What is in a tab is made when it is first opened, and kept. Returns the form of the race."""
     with said(gr.Tab(id="race", elem_id="sd-tab-race"), label="tab_race"):
-        fields = race(session, said)
+        asked = race(session, said)
     with said(gr.Tab(id="proof", elem_id="sd-tab-proof"), label="tab_proof"):
-        proof(session, fields)
+        proof(session, asked.fields)
     with said(gr.Tab(id="pay", elem_id="sd-tab-pay"), label="tab_pay"):
-        pay(session, fields)
+        pay(session, asked.fields)
+    return asked

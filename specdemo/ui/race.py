@@ -2,10 +2,8 @@
 
 import json
 
-import gradio as gr
-
 from ..session import Session
-from .controls import controls
+from .controls import Controls, controls
 from .labels import Labels
 from .stage import stage
 
@@ -17,10 +15,10 @@ _RUN = """(...values) => {
 }"""
 
 
-def race(session: Session, said: Labels) -> dict[str, gr.components.Component]:
-    """The fields of what a run is asked for with, by name."""
+def race(session: Session, said: Labels) -> Controls:
+    """The form that says what a run is asked for with."""
     asked = controls(said, session.own_models, session.default.name)
     stage(session)
     run = _RUN.replace("NAMES", json.dumps(list(asked.fields)))
     asked.run.click(None, list(asked.fields.values()), None, js=run, api_visibility="private")
-    return asked.fields
+    return asked

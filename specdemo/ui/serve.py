@@ -6,15 +6,14 @@ import threading
 import gradio as gr
 
 from ..models import CATALOGUE, PairSpec
-from ..session import Session
-from ..trace import load
+from ..session import Library, Session
 from . import api, files
 from .files import ASSETS, head
 from .page import build
 from .theme import theme
 
-#: The run that a fresh page shows.
-RECORDING = ASSETS / "traces" / "first.json"
+#: Where the recorded runs lie.
+TRACES = ASSETS / "traces"
 
 LOCAL, ANYWHERE = "127.0.0.1", "0.0.0.0"
 
@@ -26,7 +25,7 @@ def serve(
 
     Only a page that nobody else can reach loads models by any name.
     """
-    session = Session(load(RECORDING), own_models=host == LOCAL, default=pair)
+    session = Session(Library(TRACES), own_models=host == LOCAL, default=pair)
     page = open_page(session, host, port, quiet=True, **options)
     print(f"The page is at {page.local_url}", "and at this machine's address" if host == ANYWHERE else "", flush=True)
     page.block_thread()

@@ -4,6 +4,7 @@ import gradio as gr
 
 from ..palette import PALETTE
 from ..session import Session
+from ..session.session import MAX_FILE
 from ..view.deltas import CODES
 from ..view.plots import CONFIG
 from .files import template
@@ -24,4 +25,6 @@ def stage(session: Session) -> gr.HTML:
         elem_id="sd-stage",
         outcomes=[{"name": outcome.value, "glyph": PALETTE[outcome].glyph} for outcome in CODES],
         plotly=CONFIG,
+        recordings=list(session.library.names) if session.library else [],
+        largest=MAX_FILE,
     )

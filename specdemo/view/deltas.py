@@ -18,7 +18,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from ..records import Outcome, Round, RunStats, SamplingParams, TokenEvent
+from ..records import Fork, Outcome, Round, RunStats, SamplingParams, TokenEvent
 from ..words import Saying, everywhere
 
 #: The order in which the page counts the outcomes.
@@ -69,8 +69,15 @@ def head(
     *,
     chat: bool | None,
     recorded: bool,
+    recording: str | None = None,
+    fork: Fork | None = None,
 ) -> dict[str, object]:
-    """What a run was asked for and what runs it; `chat` is None where a trace does not tell."""
+    """What a run was asked for and what runs it.
+
+    chat       None where a trace does not tell
+    recorded   whether it was read from a file
+    recording  what a run that ships with the page is called there
+    """
     return {
         "prompt": prompt,
         "k": k,
@@ -79,7 +86,14 @@ def head(
         "notes": [everywhere(note) for note in notes],
         "chat": chat,
         "recorded": recorded,
+        "recording": recording,
+        "fork": fork and _fork_row(fork),
     }
+
+
+def _fork_row(fork: Fork) -> dict[str, object]:
+    """All of it but the ids, which only the engine needs."""
+    return {name: value for name, value in asdict(fork).items() if name != "ids"}
 
 
 def instructive(rounds: Sequence[Round]) -> tuple[int, int] | None:

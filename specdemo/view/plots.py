@@ -89,16 +89,21 @@ def _sums(here: Sequence[Row]) -> dict[str, float]:
 # -- the residual -----------------------------------------------------------------------------------------------------
 
 
-def residual_figure(event: TokenEvent, theme: ThemeName = "light", words: Words = ENGLISH) -> Figure | None:
-    """What a resampled token was drawn from, over the rows of its `position_figure`; None for any other token."""
+def residual_figure(
+    event: TokenEvent, theme: ThemeName = "light", words: Words = ENGLISH, *, drawn: bool = True
+) -> Figure | None:
+    """What a resampled token was drawn from, over the rows of its `position_figure`; None for any other token.
+
+    Without `drawn` nothing was, and nothing is marked: it is what a token would be drawn from.
+    """
     if event.outcome is not Outcome.RESAMPLED:
         return None
-    colours, here = THEMES[theme], rows(event)
+    colours, here = THEMES[theme], [row._replace(mine=row.mine and drawn) for row in rows(event)]
     values = residual(event, here)
     scale = _rest_scale(values, here)
-    drawn = [value if row.token_id is not None else scale * value for row, value in zip(here, values)]
-    traces = [bars(drawn, colours.gap, edge=colours.p), _numbers(drawn, "", values, 0, colours.p)]
-    heading = words["residual"], words["residual_formula"]
+    lengths = [value if row.token_id is not None else scale * value for row, value in zip(here, values)]
+    traces = [bars(lengths, colours.gap, edge=colours.p), _numbers(lengths, "", values, 0, colours.p)]
+    heading = words["residual" if drawn else "residual_would"], words["residual_formula"]
     return _token_figure(traces, here, event.outcome, heading, words["residual_axis"], scale, theme, words)
 
 

@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..palette import THEMES, ThemeName
-from ..records import Outcome, Round, RunStats
+from ..records import Outcome, Round
 from ..words import ENGLISH, Words
-from .figure import CLEAR, HEAD, Figure, bars, layout, stripes
+from .figure import CLEAR, Figure, layout
 from .numbers import show
 from .spelling import literal
+
+#: Pixels.
+_HEIGHT, _LEGEND = 260, 40
 
 
 def rounds_figure(
@@ -24,14 +27,14 @@ def rounds_figure(
             "y": [1000 * getattr(round_, f"{part}_s") for round_ in rounds],
             "marker": {"color": colour, "line": {"width": 0}},
             "hoverinfo": "skip",
+            "showlegend": True,
         }
         for part, colour in _parts(theme).items()
-        if part != "prefill"
     ]
     highest = max((1000 * round_.seconds for round_ in rounds), default=0.0) or 1.0
-    look = layout((words["time_of_rounds"],), theme, 220) | {
+    look = layout((words["time_of_rounds"],), theme, _HEIGHT) | {
         "barmode": "stack",
-        "margin": {"l": 8, "r": 8, "t": 72, "b": 32},
+        "margin": {"l": 8, "r": 8, "t": 52, "b": 32 + _LEGEND},
         "xaxis": {
             "range": [0.4, max(at, default=1) + 0.6],
             "showgrid": False,
@@ -40,30 +43,10 @@ def rounds_figure(
         },
         "yaxis": {"range": [0, highest], "nticks": 4, "ticksuffix": " ms", "tickfont": {"size": 15}, "showgrid": True},
         "bargap": 0.15,
-        "legend": {"y": 1 - 40 / 220},
+        "legend": {"y": _LEGEND / _HEIGHT},
         "shapes": [_column(current + 1, theme)] if current is not None else [],
     }
     return {"data": [*traces, _round_hover(rounds, at, highest, words)], "layout": look}
-
-
-def run_figure(stats: RunStats, theme: ThemeName = "light", words: Words = ENGLISH) -> Figure:
-    """One bar: how the seconds of a run divide into reading the prompt, drafting, verifying and the rest."""
-    seconds = {part: getattr(stats, f"{part}_s") for part in _parts(theme)}
-    whole = sum(seconds.values())
-    traces = []
-    for part, colour in _parts(theme).items():
-        share = seconds[part] / whole if whole else 0.0
-        label = words["share_of_time"].format(part=words[part], s=show(seconds[part], 3), percent=f"{100 * share:.0f}")
-        pattern = stripes(THEMES[theme]) if part == "draft" else None
-        start = sum(trace["x"][0] for trace in traces)
-        traces.append(bars([seconds[part]], colour, label, base=[start], pattern=pattern))
-    look = layout((words["time_of_run"], words["seconds"].format(s=show(whole))), theme, 232) | {
-        "margin": {"l": 16, "r": 16, "t": HEAD, "b": 118},
-        "xaxis": {"range": [0, whole or 1.0], "visible": False},
-        "yaxis": {"visible": False},
-        "legend": {"y": 106 / 232},
-    }
-    return {"data": traces, "layout": look}
 
 
 def _whole_step(n: int) -> int:
@@ -74,7 +57,7 @@ def _whole_step(n: int) -> int:
 def _parts(theme: ThemeName) -> dict[str, str]:
     """The parts of time in their order, the draft's in the colours of q and the target's in those of p."""
     colours = THEMES[theme]
-    return {"prefill": colours.line, "draft": colours.over, "verify": colours.gap, "other": colours.muted}
+    return {"draft": colours.over, "verify": colours.gap, "other": colours.muted}
 
 
 def _round_hover(rounds: Sequence[Round], at: Sequence[int], highest: float, words: Words) -> dict[str, Any]:

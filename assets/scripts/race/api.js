@@ -1,6 +1,6 @@
 // What the server is asked. Where no answer comes, it throws.
 
-const QUESTIONS = ["resync", "stop", "inspect", "trace", "status"];
+const QUESTIONS = ["resync", "stop", "inspect", "rounds", "open", "trace", "status"];
 
 async function post(path, body, signal) {
   const response = await fetch(new URL(`specdemo/${path}`, document.baseURI), {
@@ -18,9 +18,9 @@ export const server = Object.fromEntries(
   QUESTIONS.map((name) => [name, async (question) => (await post(`ask/${name}`, question)).json()]),
 );
 
-/** A new run, told as it goes on, until `signal` aborts it. */
-export async function* deltas(fields, signal) {
-  const response = await post("run", fields, signal);
+/** A new run, told as it goes on, until `signal` aborts it; `way` is "run" or "fork". */
+export async function* deltas(way, fields, signal) {
+  const response = await post(way, fields, signal);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let begun = "";
   for (;;) {

@@ -5,7 +5,9 @@ import { probability } from "../shared/format.js";
 import { make } from "../shared/make.js";
 import { spell } from "../shared/text.js";
 import { language, onLanguage, say, tell } from "../shared/words.js";
+import { Fork } from "./fork.js";
 import { Inspections } from "./inspections.js";
+import { WhatIf } from "./whatif.js";
 
 // p and q stand under the token's own name; a row of the residual holds one bar and one number, not two of each.
 const FIGURES = { position: { named: false }, coin: {}, residual: { rows: 0.8 } };
@@ -16,7 +18,7 @@ const MANY = 10;
 const HIGH = 900; // pixels
 
 export class Inspector {
-  constructor(root, log, { outcomes, plotlyConfig, ask, onLost }) {
+  constructor(root, log, { outcomes, plotlyConfig, ask, onFork, onLost }) {
     this.root = root;
     this.log = log;
     this.glyphs = Object.fromEntries(outcomes.map((o) => [o.name, o.glyph]));
@@ -31,20 +33,33 @@ export class Inspector {
       ]),
     );
     this.address = null;
+    this.u = null; // a coin moved by hand
+    this.whatIf = new WhatIf(root.querySelector(".sd-whatif"), (u) => this.suppose(u));
+    const coin = () => this.u ?? this.log.event(this.address).u;
+    this.fork = new Fork(root.querySelector(".sd-fork"), coin, (what) => onFork({ ...this.address, ...what }));
     this.frame = null;
     new MutationObserver(() => this.later()).observe(document.body, { attributeFilter: ["class"] });
     onLanguage(() => this.later());
   }
 
-  show(address) {
+  /** A token; while it is `pending` the target has not read it, and nothing is known but that it was drafted. */
+  show(address, pending = false) {
     this.address = address;
+    this.pending = pending;
     const event = address && this.log.event(address);
     this.root.classList.toggle("sd-empty", !event);
+    this.root.classList.toggle("sd-waiting", pending);
     this.token.hidden = !event;
-    if (event) {
-      this.ahead([address]); // under way before the next frame
-      this.head(event);
-    }
+    for (const part of [this.whatIf, this.fork]) part.show(pending ? null : event);
+    if (event && !pending) this.ahead([address]); // under way before the next frame
+    if (event) this.head(pending ? { ...event, outcome: "pending", p: null, u: null, alpha: null } : event);
+    this.suppose(null);
+  }
+
+  /** What would be, had the coin been u; null: what was. */
+  suppose(u) {
+    this.u = u;
+    this.root.classList.toggle("sd-hypothetical", u !== null);
     this.later();
   }
 
@@ -56,7 +71,7 @@ export class Inspector {
     if (event.text) spell(chip, event.text, { flat: true });
     else tell(chip, "no_text");
     const verdict = make("span", `sd-verdict sd-ink-${event.outcome}`);
-    tell(verdict, () => `${this.glyphs[event.outcome]} ${say(event.outcome)}`);
+    tell(verdict, () => `${this.glyphs[event.outcome] ?? "…"} ${say(event.outcome)}`);
     const key = address.lane === "plain" ? "where_plain" : address.event < round.k ? "where_draft" : "where_last";
     const where = make("p", "sd-where");
     const meaning = () => say(`${event.outcome}_meaning`);
@@ -81,27 +96,39 @@ export class Inspector {
 
   question(address) {
     const theme = document.body.classList.contains("dark") ? "dark" : "light";
-    return { run: this.log.run, ...address, theme, language: language(), shown: window.innerHeight > HIGH ? MANY : FEW };
+    const shown = window.innerHeight > HIGH ? MANY : FEW;
+    return { run: this.log.run, ...address, theme, language: language(), shown };
+  }
+
+  /** What is to be shown now, as a question to the server. */
+  wanted() {
+    if (!this.address) return null;
+    return { ...this.question(this.address), ...(this.u === null ? {} : { u: this.u }) };
   }
 
   async draw() {
-    const question = this.address && this.question(this.address);
+    if (this.pending) return;
+    const question = this.wanted();
     if (!question) {
       this.fill(null);
       return;
     }
     const key = JSON.stringify(question);
-    if (this.drawn === key) return;
     try {
       const answer = await this.inspections.get(question);
-      if (!this.address || JSON.stringify(this.question(this.address)) !== key) return;
+      if (this.pending || JSON.stringify(this.wanted()) !== key) return;
+      if (answer) {
+        this.whatIf.take(answer.outcome);
+        this.fork.take(answer.candidates);
+      }
+      if (this.drawn === key) return;
       await this.fill(answer);
     } catch {
       this.onLost();
       return;
     }
     this.drawn = key;
-    this.root.dataset.drawn = `${question.lane}-${question.round}-${question.event}`;
+    this.root.dataset.drawn = [question.lane, question.round, question.event, ...(this.u === null ? [] : [this.u])].join("-");
   }
 
   async fill(answer) {

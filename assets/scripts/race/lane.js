@@ -1,6 +1,7 @@
 // A lane: a pane of tokens that can be walked, and that stays at its end while the reader lets it.
 
 import { probability } from "../shared/format.js";
+import { make } from "../shared/make.js";
 import { Pinned } from "../shared/pinned.js";
 import { spell } from "../shared/text.js";
 import { say, tell } from "../shared/words.js";
@@ -103,7 +104,7 @@ export class Lane {
     const bounded = (i) => tokens[Math.max(0, Math.min(tokens.length - 1, i))];
     const byRound = (way) => {
       const round = (this.picked ?? tokens[0]).parentNode;
-      const groups = [...this.pane.children];
+      const groups = this.groups();
       const next = groups[groups.indexOf(round) + way];
       return next ? tokens.find((token) => token.parentNode === next) : bounded(way < 0 ? 0 : tokens.length - 1);
     };
@@ -142,12 +143,38 @@ export class Lane {
     }
     this.picked.setAttribute("aria-selected", "true");
     this.pane.setAttribute("aria-activedescendant", this.picked.id);
+    this.seek(this.picked);
+  }
+
+  /** Scroll the pane, and nothing else, so that the token is in sight. */
+  seek(element) {
     const pane = this.pane.getBoundingClientRect();
-    const token = this.picked.getBoundingClientRect();
+    const token = element.getBoundingClientRect();
     const above = token.top - pane.top - 8;
     const below = token.bottom - pane.bottom + 8;
     if (above < 0) this.pane.scrollTop += above;
     else if (below > 0) this.pane.scrollTop += below;
+  }
+
+  /** The elements of each token, by round and event. */
+  parts() {
+    return this.groups().map((group) => [...group.children]);
+  }
+
+  groups() {
+    return [...this.pane.querySelectorAll(":scope > .sd-round")];
+  }
+
+  /** The text that a fork took over from the run that it left, before its own. */
+  begin(fork) {
+    this.pane.querySelector(".sd-given")?.remove();
+    if (!fork) return;
+    const given = make("span", "sd-given");
+    const token = make("span", "sd-put");
+    if (fork.before) spell(given, fork.before);
+    spell(token, fork.given);
+    given.append(token);
+    this.pane.prepend(given);
   }
 }
 

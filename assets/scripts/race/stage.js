@@ -1,19 +1,24 @@
 // The stage: takes the deltas and hands each part what is new to it.
 
 import { setCurrent } from "../shared/current.js";
+import { linkedRecording } from "../shared/link.js";
 import { plotly } from "../shared/plotly.js";
-import { speak } from "../shared/words.js";
+import { say, speak } from "../shared/words.js";
 import { deltas, server } from "./api.js";
 import { Inspector } from "./inspector.js";
 import { keyboard } from "./keyboard.js";
 import { Lane } from "./lane.js";
 import { LANES, Log } from "./log.js";
 import { legend } from "./legend.js";
+import { Player } from "./player.js";
+import { Runs } from "./runs.js";
 import { save } from "./save.js";
 import { Say } from "./say.js";
 import { Scoreboard } from "./scoreboard.js";
 import { Strip } from "./strip.js";
 import { Table } from "./table.js";
+import { PENDING } from "./timeline.js";
+import { Timing } from "./timing.js";
 
 const SILENCE_MS = 4000;
 const POLL_MS = 700;
@@ -23,6 +28,7 @@ const MARGIN = 12; // pixels
 export class Stage {
   constructor({ element, props }) {
     const { outcomes } = props;
+    this.largest = props.largest;
     this.root = element.querySelector(".sd");
     speak(this.root);
     this.log = new Log(outcomes);
@@ -41,8 +47,24 @@ export class Stage {
       outcomes,
       plotlyConfig: props.plotly,
       ask: server.inspect,
+      onFork: (question) => this.fork(question),
       onLost: () => this.lost(),
     });
+    this.timing = new Timing(this.root.querySelector(".sd-timing"), this.log, {
+      plotlyConfig: props.plotly,
+      ask: server.rounds,
+      onLost: () => this.lost(),
+    });
+    this.player = new Player(this.root.querySelector(".sd-player"), this.root, this.log, {
+      parts: () => this.parts(),
+      onStep: (moment, playing) => this.step(moment, playing),
+    });
+    this.runs = new Runs(this.root.querySelector(".sd-runs"), this.root, {
+      recordings: props.recordings,
+      onShow: (run) => this.show(run),
+      onFile: (file) => this.open(file),
+    });
+    this.leaving = null; // the number of the run that a fork has been asked for to leave
     legend(this.root.querySelector(".sd-legend"), outcomes);
     this.download = this.root.querySelector(".sd-download");
     this.download.addEventListener("click", () => save(this.log).catch(() => this.lost()));
@@ -55,22 +77,23 @@ export class Stage {
     this.heard = performance.now();
     this.say.phase(this.log.phase);
     keyboard(this.root, { onStop: () => this.stop() });
-    document.addEventListener("sd-run", (asked) => this.run(asked.detail));
+    document.addEventListener("sd-run", (asked) => this.write("run", asked.detail));
     if (props.value) this.take(JSON.parse(props.value));
+    if (props.recordings.includes(linkedRecording())) this.show(`recorded-${linkedRecording()}`);
     setInterval(() => this.checkUp(), SILENCE_MS / 2);
     this.watch();
     (window.requestIdleCallback ?? setTimeout)(() => plotly().catch(() => this.lost()));
   }
 
-  /** Have a run written, and read it to its end; nothing while one is being written. */
-  async run(fields) {
-    if (this.root.dataset.state === "running") return;
+  /** Have a run written, and read it to its end; nothing while one is being written. `way` is "run" or "fork". */
+  async write(way, fields) {
+    if (this.busy) return;
     const asked = (this.asked = new AbortController());
     this.say.phase({ name: "sent" });
     this.running(true);
     this.heard = performance.now();
     try {
-      for await (const delta of deltas(fields, asked.signal)) {
+      for await (const delta of deltas(way, fields, asked.signal)) {
         if (asked.signal.aborted) return;
         this.take(delta);
       }
@@ -97,6 +120,9 @@ export class Stage {
     this.table.catchUp();
     if (delta.stats) this.scoreboard.show(delta.stats);
     if (delta.head) {
+      for (const lane of Object.values(this.lanes)) lane.begin(delta.head.fork);
+      this.root.dataset.recording = delta.head.recording ?? "";
+      this.runs.now(delta.run, delta.head, this.leaving);
       this.say.run(delta.head);
       this.say.models(delta.head.pair, delta.head.notes);
       this.root.style.setProperty("--sd-k", Math.max(1, delta.head.k));
@@ -105,7 +131,9 @@ export class Stage {
     this.running(!this.log.final);
     if (this.log.final) setCurrent(this.log.run);
     this.follow();
-    this.download.disabled = !(this.log.final && this.log.rounds.spec.length);
+    const whole = this.log.final && this.log.rounds.spec.length > 0;
+    this.download.disabled = !whole;
+    this.player.enable(whole);
     if (this.log.final && !this.chosen && this.log.pick) {
       const [round, event] = this.log.pick;
       this.pick({ lane: "spec", round, event }, false);
@@ -118,6 +146,7 @@ export class Stage {
   }
 
   clear() {
+    this.player.clear();
     for (const lane of Object.values(this.lanes)) lane.clear();
     this.strip.clear();
     this.table.clear();
@@ -138,11 +167,87 @@ export class Stage {
   running(is) {
     document.body.classList.toggle("sd-running", is);
     this.root.dataset.state = is ? "running" : "idle";
+    this.root.querySelector(".sd-fork").disabled = is;
+    if (!is) this.leaving = null;
+  }
+
+  get busy() {
+    return this.root.dataset.state === "running";
+  }
+
+  // -- other runs than the one that was asked for last -----------------------------------------------------------------
+
+  /** Write on from a token of this run: a new one, which the server tells as any other. */
+  fork(question) {
+    if (this.busy) return;
+    const { run } = this.log;
+    this.leaving = this.runs.number(run);
+    this.write("fork", { run, ...question });
+  }
+
+  /** Have a run on the page that was there before, or a recorded one. */
+  show(run) {
+    return this.change(async () => {
+      const whole = await server.resync({ run, spec: 0, plain: 0 });
+      if (!whole) this.runs.drop(run);
+      return whole ?? { phase: { name: "failed", sentence: () => say("runs_forgotten") } };
+    });
+  }
+
+  /** Have a run on the page that was saved in a file. */
+  open(file) {
+    return this.change(async () => {
+      const text = file.size > this.largest ? null : await file.text();
+      return server.open({ text, size: file.size });
+    });
+  }
+
+  /** What `ask` brings is a run, or the phase that says why there is none; then all stays as it is. */
+  async change(ask) {
+    if (this.busy) {
+      this.say.phase({ name: "failed", sentence: () => say("runs_busy") });
+      return;
+    }
+    try {
+      const whole = await ask();
+      if (this.busy) return; // another run has begun meanwhile
+      if (whole.run === this.log.run) this.say.phase(this.log.phase);
+      this.take(whole);
+    } catch {
+      this.lost();
+    }
+  }
+
+  // -- the replay ----------------------------------------------------------------------------------------------------
+
+  /** The elements that stand for each token: in its lane, and of the speculative one in the strip. */
+  parts() {
+    const strip = this.strip.parts();
+    const spec = this.lanes.spec.parts().map((tokens, round) => tokens.map((token, i) => [token, strip[round][i]]));
+    return { spec, plain: this.lanes.plain.parts().map((tokens) => tokens.map((token) => [token])) };
+  }
+
+  /** The replay stands at a moment; the inspector follows where it rests. */
+  step(moment, playing) {
+    const address = moment && { lane: moment.lane, round: moment.round, event: moment.event };
+    for (const [name, lane] of Object.entries(this.lanes)) {
+      lane.show(address);
+      const reached = this.player.reached(name);
+      if (reached && name !== address.lane) lane.seek(lane.element(reached));
+    }
+    this.strip.show(address);
+    clearTimeout(this.still);
+    const inspect = () => {
+      this.inspector.show(address, moment?.after === PENDING);
+      this.timing.show(address);
+    };
+    if (playing) this.still = setTimeout(inspect, REST_MS);
+    else inspect();
   }
 
   /** The page is ready for another run at once; what is still to be told of this one is asked for. */
   async stop() {
-    if (this.root.dataset.state !== "running") return;
+    if (!this.busy) return;
     this.asked?.abort();
     this.say.phase({ name: "stopped" });
     this.running(false);
@@ -198,6 +303,7 @@ export class Stage {
     for (const lane of Object.values(this.lanes)) lane.show(address);
     this.strip.show(address);
     this.inspector.show(address);
+    this.timing.show(address);
     if (!chosen || !address) return;
     this.reveal(this.lanes[address.lane].picked);
     if (this.log.final) this.ahead(this.lanes[address.lane]);

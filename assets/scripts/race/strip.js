@@ -39,6 +39,11 @@ export class Strip {
     return column;
   }
 
+  /** The cells of each token, by round and event. */
+  parts() {
+    return [...this.box.children].map((column) => [...column.children]);
+  }
+
   show(address) {
     this.box.querySelector(".sd-picked")?.classList.remove("sd-picked");
     if (address?.lane !== "spec") return;

@@ -1,0 +1,34 @@
+// Where a run can be left at a token: with its coin, real or moved by hand, or with another token in its place.
+
+import { probability } from "../shared/format.js";
+import { make } from "../shared/make.js";
+
+export class Fork {
+  /** `onFork({u})` or `onFork({token})` asks for the run that goes on; `coin()` is the u that stands. */
+  constructor(root, coin, onFork) {
+    this.root = root;
+    this.byCoin = root.querySelector(".sd-fork-coin");
+    this.tokens = root.querySelector("select");
+    this.byCoin.addEventListener("click", () => onFork({ u: coin() }));
+    root.querySelector(".sd-fork-token").addEventListener("click", () => onFork({ token: +this.tokens.value }));
+  }
+
+  /** Another token is looked at, or none; what was never judged follows no text that was written. */
+  show(event) {
+    this.root.hidden = !event || event.outcome === "discarded";
+    this.byCoin.hidden = !event || event.u === null;
+    this.tokens.replaceChildren();
+  }
+
+  /** What the target may write here: [id, name, p, …], likeliest first. */
+  take(candidates) {
+    if (this.tokens.childElementCount) return;
+    this.tokens.append(
+      ...candidates.map(([id, name, p]) => {
+        const option = make("option", "", `${name} · p ${probability(p)}`);
+        option.value = id;
+        return option;
+      }),
+    );
+  }
+}

@@ -1,0 +1,40 @@
+// Where the time of each round went: a figure that is only drawn where somebody opens it.
+
+import { Figure } from "../shared/figure.js";
+import { language, onLanguage } from "../shared/words.js";
+
+export class Timing {
+  /** `ask` gets the figure from the server. */
+  constructor(root, log, { plotlyConfig, ask, onLost }) {
+    Object.assign(this, { root, log, ask, onLost });
+    this.figure = new Figure(root.querySelector("figure"), plotlyConfig);
+    this.round = null;
+    root.addEventListener("toggle", () => this.draw());
+    onLanguage(() => this.draw());
+    new MutationObserver(() => this.draw()).observe(document.body, { attributeFilter: ["class"] });
+  }
+
+  /** Mark the round of a token; nothing is asked for while the run goes on. */
+  show(address) {
+    this.round = address?.lane === "spec" ? address.round : null;
+    this.draw();
+  }
+
+  async draw() {
+    if (!this.root.open || !this.log.final || !this.log.rounds.spec.length) return;
+    const theme = document.body.classList.contains("dark") ? "dark" : "light";
+    const question = { run: this.log.run, current: this.round, theme, language: language() };
+    const key = JSON.stringify(question);
+    if (this.wanted === key) return;
+    this.wanted = key;
+    try {
+      const figure = await this.ask(question);
+      if (this.wanted !== key) return;
+      await this.figure.draw(figure);
+      this.root.dataset.drawn = key;
+    } catch {
+      this.wanted = null;
+      this.onLost();
+    }
+  }
+}

@@ -1,0 +1,43 @@
+// What if: the coin of a judged token, moved by hand.
+
+import { probability } from "../shared/format.js";
+import { tell } from "../shared/words.js";
+
+export class WhatIf {
+  /** `onMove(u)`: show what u would have decided; null: what the real coin did. */
+  constructor(root, onMove) {
+    this.root = root;
+    this.onMove = onMove;
+    this.slider = root.querySelector("input[type=range]");
+    this.number = root.querySelector("input[type=number]");
+    this.verdict = root.querySelector(".sd-whatif-verdict");
+    this.back = root.querySelector(".sd-whatif-back");
+    this.slider.addEventListener("input", () => this.move(+this.slider.value));
+    this.number.addEventListener("change", () => this.move(Math.min(1, Math.max(0, +this.number.value || 0))));
+    this.back.addEventListener("click", () => this.move(null));
+  }
+
+  /** Another token is looked at, or none. */
+  show(event) {
+    this.real = event?.u ?? null;
+    this.root.hidden = this.real === null;
+    if (this.real !== null) this.tell(null);
+  }
+
+  move(u) {
+    this.tell(u);
+    this.onMove(u);
+  }
+
+  tell(u) {
+    this.u = u;
+    this.slider.value = this.number.value = u ?? this.real;
+    this.back.disabled = u === null;
+    if (u === null) tell(this.verdict, "whatif_thrown");
+  }
+
+  /** What the server says would have become of it. */
+  take(outcome) {
+    if (this.u !== null) tell(this.verdict, `whatif_${outcome}`, { u: probability(this.u) });
+  }
+}

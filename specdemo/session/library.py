@@ -1,0 +1,41 @@
+"""Recorded runs that come with the page, each read when it is first asked for."""
+
+from pathlib import Path
+
+from ..trace import load
+from .log import Log
+
+#: In the order of the menu; the first one is what a fresh page shows. `tools.record` makes them.
+RECORDINGS = ("english", "chinese", "code", "poor")
+
+_ID = "recorded-"
+
+
+class Library:
+    """The recordings in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._paths = {name: path for name in RECORDINGS if (path := recording(folder, name)).exists()}
+        self._logs: dict[str, Log] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._paths)
+
+    @property
+    def first(self) -> Log | None:
+        return self.get(_ID + self.names[0]) if self.names else None
+
+    def get(self, run_id: object) -> Log | None:
+        """The run with the id "recorded-" and the recording's name; None for any other."""
+        name = run_id.removeprefix(_ID) if isinstance(run_id, str) and run_id.startswith(_ID) else None
+        if name not in self._paths:
+            return None
+        if name not in self._logs:
+            self._logs[name] = Log.of(run_id, load(self._paths[name]), recording=name)
+        return self._logs[name]
+
+
+def recording(folder: Path, name: str) -> Path:
+    """Where a recording lies."""
+    return folder / f"{name}.json.gz"
