@@ -48,31 +48,34 @@ def fit(counts: torch.Tensor, law: torch.Tensor) -> Fit:
     assert counts.shape == law.shape and abs(law.sum() - 1) < 1e-3, (counts.shape, law.shape, law.sum())
     n = counts.sum()
     impossible = int(counts[law == 0].sum())
-    observed, expected = _pooled(counts, n * law)
+    observed, expected = pooled(counts, n * law)
     chi2 = ((observed - expected) ** 2 / expected).sum()
     return Fit(
         n=int(n),
         chi2=torch.inf if impossible else chi2.item(),
         cells=len(expected),
-        p_value=0.0 if impossible else _upper_tail(chi2, len(expected) - 1),
+        p_value=0.0 if impossible else upper_tail(chi2, len(expected) - 1),
         distance=(counts / n - law).abs().sum().item() / 2,
         expected_distance=_mean_absolute_deviation(n, law).sum().item() / (2 * n.item()),
         impossible=impossible,
     )
 
 
-def _pooled(observed: torch.Tensor, expected: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The cells that are large enough, and one for all others together where that is large enough too."""
+def pooled(observed: torch.Tensor, expected: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The cells that are large enough, and one for all others together where that is large enough too.
+
+    observed (C, …), expected (C,); few cells (c, …), (c,). Which ones depends on what is expected alone.
+    """
     order = expected.argsort(descending=True)
     observed, expected = observed[order], expected[order]
     left = expected.flip(0).cumsum(0).flip(0)  # expected from here on
     alone = int((expected >= LEAST_EXPECTED).sum())
     if alone == len(expected) or left[alone] < LEAST_EXPECTED:
         alone = max(0, alone - 1)  # the others are too few for a cell of their own: the last one takes them in
-    return (torch.cat([cells[:alone], cells[alone:].sum().reshape(1)]) for cells in (observed, expected))
+    return (torch.cat([cells[:alone], cells[alone:].sum(0, keepdim=True)]) for cells in (observed, expected))
 
 
-def _upper_tail(chi2: torch.Tensor, freedom: int) -> float:
+def upper_tail(chi2: torch.Tensor, freedom: int) -> float:
     """P(χ² ≥ chi2), the regularised incomplete gamma function."""
     return torch.special.gammaincc(torch.tensor(freedom / 2).double(), chi2 / 2).item() if freedom else 1.0
 

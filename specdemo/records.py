@@ -57,6 +57,12 @@ def is_real(value: object) -> bool:
     return is_whole(value) or (isinstance(value, float) and math.isfinite(value))
 
 
+def as_text(value: object) -> str:
+    """A str that can be encoded, whatever JSON brought; half of a surrogate pair is no character."""
+    text = value if isinstance(value, str) else ""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
     """How a token is drawn from logits; the same for p and q, at every row.

@@ -5,7 +5,7 @@ import secrets
 from dataclasses import dataclass
 
 from ..models import CATALOGUE, PairSpec
-from ..records import Fork, SamplingParams
+from ..records import Fork, SamplingParams, as_text
 from ..words import Refusal, Saying
 
 MAX_PROMPT = 20_000  # characters
@@ -59,7 +59,7 @@ class Request:
     ) -> "Request":
         """From the fields of the page. Raises Refusal with one sentence: the field, its value, what is legal."""
         return cls(
-            prompt=_text(prompt),
+            prompt=as_text(prompt),
             pair=_pair(pair, target, draft),
             chat=bool(chat),
             k=_whole("field_k", k, 0, MAX_K),
@@ -78,15 +78,9 @@ class Request:
 FIELDS = tuple(inspect.signature(Request.of).parameters)
 
 
-def _text(value: object) -> str:
-    """What a browser sent as text; half of a surrogate pair is no character, and nobody could encode it."""
-    text = value if isinstance(value, str) else ""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 def _pair(name: object, target: object, draft: object) -> PairSpec:
     if name == OWN:
-        target, draft = _text(target).strip(), _text(draft).strip()
+        target, draft = as_text(target).strip(), as_text(draft).strip()
         if not target or not draft:
             raise Refusal("own_incomplete")
         return PairSpec(OWN, f"{target} + {draft}", target, draft)

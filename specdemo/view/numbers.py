@@ -26,6 +26,12 @@ def show(x: float, digits: int = 4) -> str:
     return text if float(text) != 1 or digits >= _ALL else show(x, digits + 1)
 
 
+def brief(x: float, digits: int = 4) -> str:
+    """As `show`, without the zeros at the end: 0.5 -> "0.5"."""
+    text = show(x, digits)
+    return text.rstrip("0").rstrip(".") if "." in text and "×" not in text else text
+
+
 def rounded(x: float, digits: int = 4) -> float:
     """The number that `show` writes: what a reader computes with."""
     mantissa, _, exponent = show(x, digits).partition("×10")
