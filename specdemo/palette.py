@@ -43,6 +43,7 @@ class Theme(NamedTuple):
     shared  fill of min(p, q), what both models agree on; of mass α
     over    fill of q − p, what the draft proposes too often; this is refused
     gap     fill of p − q, what the draft proposes too seldom; the residual makes up for it
+    lossy   ink of whatever changes the law, on `page`
     """
 
     page: str
@@ -54,6 +55,7 @@ class Theme(NamedTuple):
     shared: str
     over: str
     gap: str
+    lossy: str
 
 
 PALETTE: dict[Outcome, Swatch] = {
@@ -76,6 +78,7 @@ THEMES: dict[ThemeName, Theme] = {
         shared="#8fcfac",
         over="#f2a66d",
         gap="#93b4ee",
+        lossy="#b3132f",
     ),
     "dark": Theme(
         page="#0f1115",
@@ -87,5 +90,6 @@ THEMES: dict[ThemeName, Theme] = {
         shared="#2b7747",
         over="#a8501c",
         gap="#4a5fc0",
+        lossy="#ff8595",
     ),
 }

@@ -17,7 +17,7 @@ FLOORS = [
     ["words"],
     ["records", "files"],
     ["maths", "palette", "contract", "clock", "spot", "fit", "pace"],
-    ["models", "drafters", "text", "memo"],
+    ["models", "drafters", "text", "memo", "lab"],
     ["block", "peers"],
     ["engine"],
     ["race", "metrics", "trace", "lanes", "check"],

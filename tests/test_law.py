@@ -28,6 +28,7 @@ from specdemo import engine, maths
 from specdemo.contract import Proposal
 from specdemo.drafters import ModelDrafter
 from specdemo.drafters import model as model_drafter
+from specdemo.lab.rules import RULES
 from specdemo.pace import Costs, Pace
 from specdemo.records import Round, SamplingParams
 
@@ -229,6 +230,15 @@ def wrong_verdict(stay: Callable[[torch.Tensor, torch.Tensor, torch.Tensor], int
     return OURS._replace(stay=judge)
 
 
+def of_the_lab(name: str) -> Rule:
+    """A wrong rule that the lab shows to students."""
+    rule = RULES[name]
+    return Rule(
+        stay=lambda drafts, p, q, coins: int(maths.verify(drafts, *rule.judged(p[: len(q)], q), coins)),
+        last=lambda stay, drafts, p, q: p[stay] if stay == len(drafts) else rule.redrawn(p[stay], q[stay]),
+    )
+
+
 def prefix(flags: torch.Tensor) -> int:
     return int(flags.cumprod(0).sum())
 
@@ -238,14 +248,14 @@ def shifted(p: torch.Tensor) -> torch.Tensor:
 
 
 WRONG = {
-    "resample from p": wrong_residual(lambda p, q, x: p),
-    "softmax of the residual": wrong_residual(lambda p, q, x: (p - q).clamp(min=0).softmax(0)),
+    "resample from p": of_the_lab("resample"),
+    "softmax of the residual": of_the_lab("softmax"),
     "absolute difference": wrong_residual(lambda p, q, x: share((p - q).abs())),
     "a clamp of 0.01": wrong_residual(lambda p, q, x: share((p - q).clamp(min=0.01))),
     "p without the drafted token": wrong_residual(lambda p, q, x: share(p.index_fill(0, x, 0))),
-    "always accept": wrong_verdict(lambda p, q, u: len(u)),
+    "always accept": of_the_lab("always"),
     "accept with p": wrong_verdict(lambda p, q, u: prefix(u < p)),
-    "a threshold for a coin": wrong_verdict(lambda p, q, u: prefix(p >= q)),
+    "a threshold for a coin": of_the_lab("threshold"),
     "a sum for a prefix": wrong_verdict(lambda p, q, u: int((u * q < p).sum())),
     "residual of the next position": OURS._replace(
         last=lambda stay, x, p, q: p[stay] if stay == len(x) else maths.residual(p[stay + 1], q[stay])

@@ -89,7 +89,7 @@ def test_every_outcome_once_with_its_own_glyph_label_and_meaning(words):
 @pytest.mark.parametrize("theme", THEMES)
 def test_what_is_read_has_contrast(theme):
     colours = THEMES[theme]
-    read = [(ink, colours.page) for ink in (colours.text, colours.muted, colours.p, colours.q)]
+    read = [(ink, colours.page) for ink in (colours.text, colours.muted, colours.p, colours.q, colours.lossy)]
     for swatch in PALETTE.values():
         tone = getattr(swatch, theme)
         read += [(tone.ink, colours.page), (tone.ink, tone.fill), (colours.text, tone.fill)]

@@ -4,15 +4,18 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from ..lab.setting import MOST, normalised
 from ..models import CATALOGUE, PairSpec
 from ..palette import ThemeName
 from ..records import Round, is_real, is_whole
 from ..trace import MAX_BYTES, check_size, from_json, to_json
 from ..view.deltas import to_text
 from ..view.inspection import inspection, what_if
-from ..view.position import SHOWN
+from ..view.position import SHOWN, folded, rows
+from ..view.spelling import visible
 from ..view.timing import rounds_figure
-from ..words import ENGLISH, LANGUAGES, WORDS, Refusal, Words, everywhere
+from ..words import Refusal, everywhere
+from .asking import Answer, Question, theme_of, told, words_of
 from .fork import forked
 from .library import Library
 from .log import LANES, Lane, Log
@@ -28,8 +31,6 @@ MAX_FILE, MAX_TOKENS = MAX_BYTES // 4, 20_000
 
 #: Runs that may be waiting or going on at once; one of them works at a time.
 AT_ONCE = 24
-
-Question = Mapping[str, object]
 
 
 class Session:
@@ -136,13 +137,12 @@ class Session:
 
     def inspect(self, question: Question) -> dict[str, object] | None:
         """Figures and sentences of a token, or of what it would be had its coin been `u`; None where there is none."""
-        place, shown, u = (question.get(name) for name in ("event", "shown", "u"))
-        kept = self._kept(question)
-        round_ = kept.look().round(question.get("lane"), question.get("round")) if kept else None
-        if round_ is None or not is_whole(place) or not 0 <= place < len(round_.events):
+        round_, place = self._place(question)
+        if round_ is None:
             return None
+        shown, u = question.get("shown"), question.get("u")
         shown = max(2, min(shown, SHOWN)) if is_whole(shown) else SHOWN
-        look = (_theme(question), shown, _words(question))
+        look = (theme_of(question), shown, words_of(question))
         if round_.events[place].u is not None and is_real(u) and 0 <= u <= 1:
             return what_if(round_, place, u, *look)
         return inspection(round_, place, *look)
@@ -153,17 +153,38 @@ class Session:
         if kept is None:
             return None
         current = current if is_whole(current) else None
-        return rounds_figure(kept.look().rounds["spec"], _theme(question), _words(question), current)
+        return rounds_figure(kept.look().rounds["spec"], theme_of(question), words_of(question), current)
 
     def lanes(self, run_id: object) -> Mapping[Lane, Sequence[Round]] | None:
         """The rounds of a run so far; None for a run that is forgotten."""
         run = self._kept({"run": run_id})
         return run and {lane: tuple(rounds) for lane, rounds in run.look().rounds.items()}
 
+    @told
+    def candidates(self, question: Question) -> Answer:
+        """A token's position as distributions for the lab: its likeliest candidates and everything else as one more."""
+        round_, place = self._place(question)
+        if round_ is None:
+            raise Refusal("lab_no_token")
+        event = round_.events[place]
+        if event.q is None:
+            raise Refusal("lab_no_draft", token=visible(event.text) or f"#{event.token_id}")
+        here, others = rows(folded(event, MOST - 1)), words_of(question)["everything_else"]
+        texts = [visible(row.text) or f"#{row.token_id}" if row.token_id is not None else others for row in here]
+        return {"tokens": texts, **{side: normalised([getattr(row, side) for row in here]) for side in ("p", "q")}}
+
     def trace(self, question: Question) -> str | None:
         """A run as the JSON of a trace."""
         run = self._kept(question)
         return to_json(run.trace()) if run else None
+
+    def _place(self, question: Question) -> tuple[Round | None, int]:
+        """The round and the place in it that a question names; None where there is no such token."""
+        place, kept = question.get("event"), self._kept(question)
+        round_ = kept.look().round(question.get("lane"), question.get("round")) if kept else None
+        if round_ is None or not is_whole(place) or not 0 <= place < len(round_.events):
+            return None, 0
+        return round_, place
 
     def status(self) -> dict[str, object]:
         """How far the default pair is."""
@@ -180,14 +201,6 @@ class Session:
     def _kept(self, question: Question) -> Kept | None:
         run_id = question.get("run")
         return self._runs.get(run_id) or (self.library and self.library.get(run_id))
-
-
-def _theme(question: Question) -> ThemeName:
-    return "dark" if question.get("theme") == "dark" else "light"
-
-
-def _words(question: Question) -> Words:
-    return WORDS[language] if (language := question.get("language")) in LANGUAGES else ENGLISH
 
 
 def _refused(error: Refusal) -> dict[str, object]:
