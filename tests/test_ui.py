@@ -23,7 +23,7 @@ from specdemo.ui.serve import TRACES
 from specdemo.words import ENGLISH
 
 ROOT = Path(__file__).resolve().parents[1]
-TEMPLATES = ["header.html", "stage.html"]
+TEMPLATES = ["header.html", "lab.html", "stage.html"]
 
 
 def no_load(spec, progress):
@@ -60,14 +60,14 @@ def test_every_import_of_a_script_leads_to_a_script():
 
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_templates_are_filled_in_as_text(name):
-    words = {**ENGLISH, "lead": "<img src=x>", "half": '"&'}
+    words = {**ENGLISH, "lead": "<img src=x>", "lab_lead": "<img src=x>", "half": '"&'}
     filled = template(name, words)
     assert "[[" not in filled and "<img" not in filled
     assert re.findall(r"data-say-\w[\w-]*=\"(\w+)\"", filled) == re.findall(
         r"\[\[(\w+)\]\]", (ASSETS / name).read_text()
     )
     with pytest.raises(AssertionError):
-        template(name, {**ENGLISH, "lead": "${1}", "half": "`{{x}}"})
+        template(name, {**ENGLISH, "lead": "${1}", "lab_lead": "${1}", "half": "`{{x}}"})
 
 
 def test_the_style_has_every_colour_of_the_palette_in_both_themes():
@@ -84,7 +84,7 @@ def test_styles_use_no_colour_of_their_own_and_only_variables_that_exist():
     text = head()
     own = re.sub(re.escape(variables()), "", text)
     assert not re.search(r"#[0-9a-fA-F]{3,8}\b(?=[^{]*;)|\brgba?\(|\bhsla?\(", own)
-    defined = set(re.findall(r"(--sd-[\w-]+):", text)) | {"--sd-k"}  # set by the script
+    defined = set(re.findall(r"(--sd-[\w-]+):", text)) | {"--sd-k", "--sd-share"}  # set by scripts
     assert set(re.findall(r"var\((--sd-[\w-]+)", text)) <= defined
 
 

@@ -6,6 +6,7 @@ from string import Formatter
 
 import pytest
 
+from specdemo.lab.rules import RULES
 from specdemo.metrics import Ending, Slowdown
 from specdemo.records import Outcome
 from specdemo.session.library import RECORDINGS
@@ -32,6 +33,9 @@ COMPUTED = [
     *(f"lesson_{step}{end}" for step in STEPS for end in ("", "_title", "_show")),
     *(f"recording_{name}" for name in RECORDINGS),
     *("pending_meaning", "whatif_accepted", "whatif_rejected"),
+    *(f"lab_{what}_{rule}" for what in ("rule", "about") for rule in RULES),
+    *(f"lab_{preset}" for preset in ("example", "equal", "disjoint", "overconfident")),
+    *(f"lab_step_{verdict}{how}" for verdict in ("kept", "refused") for how in ("", "_blindly")),
 ]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ..lab.setting import MOST, normalised
 from ..models import CATALOGUE, PairSpec
-from ..palette import ThemeName
 from ..records import Round, is_real, is_whole
 from ..trace import MAX_BYTES, check_size, from_json, to_json
 from ..view.deltas import to_text

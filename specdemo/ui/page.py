@@ -6,6 +6,7 @@ from ..session import Session
 from ..words import ENGLISH
 from .controls import Controls
 from .files import template
+from .lab import laboratory
 from .labels import Labels
 from .link import links
 from .pay import pay
@@ -38,6 +39,8 @@ def _tabs(session: Session, said: Labels) -> Controls:
     """What is in a tab is made when it is first opened, and kept. Returns the form of the race."""
     with said(gr.Tab(id="race", elem_id="sd-tab-race"), label="tab_race"):
         asked = race(session, said)
+    with said(gr.Tab(id="lab", elem_id="sd-tab-lab"), label="tab_lab"):
+        laboratory(session)
     with said(gr.Tab(id="proof", elem_id="sd-tab-proof"), label="tab_proof"):
         proof(session, asked.fields)
     with said(gr.Tab(id="pay", elem_id="sd-tab-pay"), label="tab_pay"):

@@ -4,6 +4,7 @@ import { Figure } from "../shared/figure.js";
 import { probability } from "../shared/format.js";
 import { make } from "../shared/make.js";
 import { spell } from "../shared/text.js";
+import { themeName } from "../shared/theme.js";
 import { language, onLanguage, say, tell } from "../shared/words.js";
 import { Fork } from "./fork.js";
 import { Inspections } from "./inspections.js";
@@ -95,9 +96,8 @@ export class Inspector {
   }
 
   question(address) {
-    const theme = document.body.classList.contains("dark") ? "dark" : "light";
     const shown = window.innerHeight > HIGH ? MANY : FEW;
-    return { run: this.log.run, ...address, theme, language: language(), shown };
+    return { run: this.log.run, ...address, theme: themeName(), language: language(), shown };
   }
 
   /** What is to be shown now, as a question to the server. */

@@ -2,6 +2,7 @@
 
 import { setCurrent } from "../shared/current.js";
 import { linkedRecording } from "../shared/link.js";
+import { setPicked } from "../shared/picked.js";
 import { plotly } from "../shared/plotly.js";
 import { say, speak } from "../shared/words.js";
 import { deltas, server } from "./api.js";
@@ -304,6 +305,7 @@ export class Stage {
     this.strip.show(address);
     this.inspector.show(address);
     this.timing.show(address);
+    setPicked(address && { run: this.log.run, ...address });
     if (!chosen || !address) return;
     this.reveal(this.lanes[address.lane].picked);
     if (this.log.final) this.ahead(this.lanes[address.lane]);

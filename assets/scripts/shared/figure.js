@@ -86,6 +86,7 @@ function swatchOf({ marker }) {
   swatch.style.background = pattern
     ? `repeating-linear-gradient(-45deg, ${pattern.fgcolor} 0 2px, ${pattern.bgcolor} 2px 5px)`
     : marker.color;
+  if (marker.line?.color) swatch.style.border = `2px solid ${marker.line.color}`;
   return swatch;
 }
 
