@@ -274,7 +274,7 @@ def _lane_notes(
             _note(0.5, lane.kept.middle, literal(words["lab_kept_mass"].format(mass=brief(kept, 3))), colours.text)
         )
     if lane.refused.height >= _TEXT:
-        text = literal(brief(refused, 3))
+        text = f"− {brief(refused, 3)}"
         notes.append(_note(_DRAFT[1], lane.refused.middle, text, colours.text, xanchor="left", xshift=6))
     if lane.again.height >= _TEXT:
         notes.append(

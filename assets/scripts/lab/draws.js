@@ -10,7 +10,11 @@ export class Draws {
   /** `ask("draw_one", {seed})` is a promise of what the server says, null if it refused; `show` draws a flow, or all
    * of it again. */
   constructor(root, plotlyConfig, ask, show) {
-    this.ask = ask;
+    this.ask = async (method, question) => {
+      const { last } = this;
+      const answer = await ask(method, question);
+      return this.last === last ? answer : null; // the values have changed meanwhile
+    };
     this.show = show;
     this.seed = root.querySelector(".sd-lab-seed input");
     this.round = root.querySelector(".sd-lab-round");
@@ -20,7 +24,8 @@ export class Draws {
     this.verdict = root.querySelector(".sd-lab-verdict");
     this.coin = new Figure(root.querySelector("[data-figure=coin]"), plotlyConfig);
     this.histogram = new Figure(root.querySelector("[data-figure=histogram]"), plotlyConfig);
-    this.last = []; // what was asked for, to be asked again in another language or theme
+    this.timer = null; // until the next step of a round
+    this.last = {}; // what was asked for, to be asked again in another language or theme
     root.querySelector(".sd-lab-one").addEventListener("click", () => this.one(this.seed.value.trim()));
     for (const button of root.querySelectorAll("[data-n]"))
       button.addEventListener("click", () => this.many(+button.dataset.n, this.seed.value.trim()));
@@ -28,15 +33,15 @@ export class Draws {
 
   /** The values have changed: what was drawn from others goes. */
   clear() {
-    clearTimeout(this.timer);
+    this.rest();
     this.round.hidden = true;
     this.sample.hidden = true;
-    this.last = [];
+    this.last = {};
   }
 
   /** The same draws again. */
   again() {
-    for (const draw of this.last) draw();
+    for (const draw of Object.values(this.last)) draw();
   }
 
   async one(seed, paced = true) {
@@ -50,8 +55,13 @@ export class Draws {
     this.step(answer, 0, paced && !matchMedia("(prefers-reduced-motion: reduce)").matches);
   }
 
-  step(answer, i, paced) {
+  rest() {
     clearTimeout(this.timer);
+    this.timer = null;
+  }
+
+  step(answer, i, paced) {
+    this.rest();
     const { said, figure } = answer.steps[i];
     const item = make("li", "");
     tell(item, said);
@@ -67,8 +77,7 @@ export class Draws {
     const answer = await this.ask("draw_many", { n, seed });
     if (!answer) return;
     this.remember("many", () => this.many(n, answer.seed));
-    clearTimeout(this.timer);
-    this.show(null);
+    if (!this.timer) this.show(null);
     this.sample.hidden = false;
     this.verdict.classList.toggle("sd-lab-exposed", answer.exposed);
     this.verdict.replaceChildren(
@@ -82,6 +91,6 @@ export class Draws {
   }
 
   remember(kind, draw) {
-    this.last = [...this.last.filter((other) => other.kind !== kind), Object.assign(draw, { kind })];
+    this.last[kind] = draw;
   }
 }
