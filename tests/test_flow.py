@@ -93,8 +93,9 @@ def test_a_name_is_only_a_name():
         assert "<img" not in written and "<b>x</b>" not in written and "\u202e" not in written
 
 
-def test_the_histogram_has_the_shares_and_their_errors():
-    p, shares, *_ = histogram()["data"]
-    assert p["x"] == P.tolist() and shares["x"] == [0.52, 0.09, 0.11, 0.28]
-    assert shares["error_x"]["array"][0] == pytest.approx(1.96 * (0.52 * 0.48 / 100) ** 0.5)
-    assert len(histogram()["data"]) + 1 == len(histogram(law=Q.tolist())["data"])
+def test_a_wrong_rule_s_law_is_marked_and_in_sight():
+    law = [0.05, 0.05, 0.05, 0.85]
+    right, wrong = histogram(), histogram(law=law)
+    assert len(right["data"]) + 1 == len(wrong["data"])
+    assert wrong["data"][-1]["x"] == law and wrong["data"][-1]["marker"]["color"] == THEMES["light"].lossy
+    assert right["layout"]["xaxis"]["range"][1] < 0.85 < wrong["layout"]["xaxis"]["range"][1]

@@ -6,11 +6,12 @@ from typing import NamedTuple
 from ..models import Pair
 from ..palette import ThemeName
 from ..records import is_whole
-from ..words import ENGLISH, LANGUAGES, WORDS, Spoken, Words
+from ..words import Spoken, Words
+from .asking import Question, theme_of, words_of
 from .measurement import Found, Measurement
 from .phase import Phase
 from .request import Request
-from .session import Question, Session
+from .session import Session
 from .store import Store
 
 
@@ -74,13 +75,3 @@ class Measurements:
         if sheet.found is not None and not (is_whole(known) and known == sheet.news):
             told["shown"] = self._show(sheet.found, question, theme_of(question), words_of(question))
         return told
-
-
-def theme_of(question: Question) -> ThemeName:
-    return "dark" if question.get("theme") == "dark" else "light"
-
-
-def words_of(question: Question) -> Words:
-    """In the reader's language."""
-    language = question.get("language")
-    return WORDS[language] if isinstance(language, str) and language in LANGUAGES else ENGLISH

@@ -2,11 +2,11 @@
 
 import { Figure } from "../shared/figure.js";
 import { Latest } from "../shared/latest.js";
+import { look, onLook } from "../shared/look.js";
 import { make } from "../shared/make.js";
 import { picked } from "../shared/picked.js";
 import { reliable } from "../shared/server.js";
-import { themeName } from "../shared/theme.js";
-import { language, onLanguage, speak, tell } from "../shared/words.js";
+import { speak, tell } from "../shared/words.js";
 import { Draws } from "./draws.js";
 import { PRESETS } from "./presets.js";
 import { Rules } from "./rules.js";
@@ -36,11 +36,7 @@ class Lab {
     );
     this.presets();
     this.set(PRESETS.example);
-    onLanguage(() => this.again());
-    this.theme = themeName();
-    new MutationObserver(() => this.theme !== themeName() && this.again()).observe(document.body, {
-      attributeFilter: ["class"],
-    });
+    onLook(this.root, () => this.again());
   }
 
   presets() {
@@ -69,7 +65,7 @@ class Lab {
 
   question() {
     const { tokens, q, p } = this.values;
-    return { tokens, q, p, rule: this.rules.chosen, theme: themeName(), language: language() };
+    return { tokens, q, p, rule: this.rules.chosen, ...look() };
   }
 
   changed() {
@@ -79,7 +75,6 @@ class Lab {
 
   /** The same in another theme or language. */
   again() {
-    this.theme = themeName();
     this.refresh();
     this.draws.again();
   }

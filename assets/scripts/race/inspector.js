@@ -2,10 +2,10 @@
 
 import { Figure } from "../shared/figure.js";
 import { probability } from "../shared/format.js";
+import { look } from "../shared/look.js";
 import { make } from "../shared/make.js";
 import { spell } from "../shared/text.js";
-import { themeName } from "../shared/theme.js";
-import { language, onLanguage, say, tell } from "../shared/words.js";
+import { onLanguage, say, tell } from "../shared/words.js";
 import { Fork } from "./fork.js";
 import { Inspections } from "./inspections.js";
 import { WhatIf } from "./whatif.js";
@@ -97,7 +97,7 @@ export class Inspector {
 
   question(address) {
     const shown = window.innerHeight > HIGH ? MANY : FEW;
-    return { run: this.log.run, ...address, theme: themeName(), language: language(), shown };
+    return { run: this.log.run, ...address, ...look(), shown };
   }
 
   /** What is to be shown now, as a question to the server. */

@@ -1,7 +1,8 @@
 // Where the time of each round went: a figure that is only drawn where somebody opens it.
 
 import { Figure } from "../shared/figure.js";
-import { language, onLanguage } from "../shared/words.js";
+import { look } from "../shared/look.js";
+import { onLanguage } from "../shared/words.js";
 
 export class Timing {
   /** `ask` gets the figure from the server. */
@@ -22,8 +23,7 @@ export class Timing {
 
   async draw() {
     if (!this.root.open || !this.log.final || !this.log.rounds.spec.length) return;
-    const theme = document.body.classList.contains("dark") ? "dark" : "light";
-    const question = { run: this.log.run, current: this.round, theme, language: language() };
+    const question = { run: this.log.run, current: this.round, ...look() };
     const key = JSON.stringify(question);
     if (this.wanted === key) return;
     this.wanted = key;

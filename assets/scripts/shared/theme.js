@@ -10,8 +10,3 @@ export function themeButton(button) {
     remember("theme", dark ? "dark" : "light");
   });
 }
-
-/** The theme that the page shows now, by its name. */
-export function themeName() {
-  return document.body.classList.contains("dark") ? "dark" : "light";
-}
