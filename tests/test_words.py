@@ -35,7 +35,7 @@ COMPUTED = [
     *("pending_meaning", "whatif_accepted", "whatif_rejected"),
     *(f"lab_{what}_{rule}" for what in ("rule", "about") for rule in RULES),
     *(f"lab_{preset}" for preset in ("example", "equal", "disjoint", "overconfident")),
-    *(f"lab_step_{verdict}{how}" for verdict in ("kept", "refused") for how in ("", "_blindly")),
+    *(f"lab_{how}_{verdict}" for how in ("step", "blindly") for verdict in ("kept", "refused")),
 ]
 
 

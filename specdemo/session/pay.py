@@ -13,9 +13,10 @@ from ..sweep import sweep
 from ..view.economy import Source, account, positions_figure, speedup_figure, sweep_rows
 from ..view.numbers import show as number
 from ..words import Refusal, Saying, Words
-from .measurements import Measurements, Plan, theme_of, words_of
+from .asking import Question, theme_of, words_of
+from .measurements import Measurements, Plan
 from .request import Request
-from .session import Question, Session
+from .session import Session
 
 #: What a sweep measures: every K at which the curve bends, and as many turns and tokens as a page may ask for.
 KS = (1, 2, 3, 4, 6, 8)

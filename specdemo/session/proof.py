@@ -12,9 +12,9 @@ from ..records import is_whole
 from ..text import continuation
 from ..view.proof import comparison_figure, conclusions, tests
 from ..words import Refusal, Words
+from .asking import Question
 from .measurements import Plan
 from .request import Request
-from .session import Question
 
 #: Runs of the engine that a page may ask for.
 MOST_RUNS = 20_000

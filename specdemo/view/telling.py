@@ -54,7 +54,7 @@ def _stretch(key: str, tokens: Sequence[str], x: int, law: torch.Tensor, u: floa
 def _verdict(rule: Rule, token: str, kept: bool, u: float, better: float, worse: float) -> Saying:
     verdict = "kept" if kept else "refused"
     if not rule.coin:
-        return Saying(f"lab_step_{verdict}_blindly", token=token)
+        return Saying(f"lab_blindly_{verdict}", token=token)
     if better >= worse:
         return Saying("lab_step_kept_surely", token=token, p=brief(better), q=brief(worse))
     coin, ratio = comparable(u, better / worse)
