@@ -37,7 +37,8 @@ export class Figure {
   /** The tab is open again: what came meanwhile, or the same in what may be another width. */
   async catchUp() {
     if (this.waiting) await this.draw(this.waiting);
-    else if (this.box.classList.contains("js-plotly-plot")) (await plotly()).Plots.resize(this.box);
+    // Plotly keeps the width that a figure had, even where it draws another one.
+    if (this.box.classList.contains("js-plotly-plot")) (await plotly()).Plots.resize(this.box);
   }
 
   /** The heading and what the colours mean. */
