@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 from test_page import NARROW, WIDE, Endless, browser, serve, server, tab, tiny, tiny_pair, written  # noqa: F401
+from test_page_access import violations
 
 LECTURE = {"width": 1024, "height": 768}
 
@@ -237,3 +238,18 @@ def test_the_lab_does_not_stick_out_sideways(lab, viewport):
     here.page.wait_for_selector("[data-figure=histogram] .main-svg")
     widths = here.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert widths[0] <= widths[1]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_the_lab(lab, scheme):
+    here = lab(color_scheme=scheme, reduced_motion="reduce", figures=True)
+    here.page.locator(".sd-lab-rule", has_text="threshold").click()
+    expect(here.page.locator(".sd-lab-wrong .sd-chosen td").nth(3)).to_have_text("50")
+    here.page.click(".sd-lab-one")
+    here.page.click("[data-n='100']")
+    here.page.wait_for_selector("[data-figure=histogram] .main-svg")
+    here.page.wait_for_selector(".sd-lab-steps li >> nth=1")
+    assert violations(here.page) == []
+    here.field("q", 0).fill("x")
+    expect(here.refused()).to_have_count(1)
+    assert violations(here.page) == []
