@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice, pairwise, product
 from math import prod
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -432,7 +432,7 @@ def test_whole_runs_of_the_engine_have_the_law_of_the_target(k: int, length: int
 class SwiftPace(Pace):
     """K is 1 to begin with; one acceptance makes it 2, one rejection 0. `chosen` are all that were ever chosen."""
 
-    chosen: set[int] = set()
+    chosen: ClassVar[set[int]] = set()
 
     def __init__(self) -> None:
         super().__init__(Costs((1.0, 1.37, 1.53), 0.1))

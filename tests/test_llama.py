@@ -1,6 +1,7 @@
 """Our own forward against the library's, on tiny random models of every member of the family."""
 
 import copy
+import json
 
 import pytest
 import torch
@@ -20,6 +21,7 @@ from specdemo.models.linear import GROUP, four_bits, pack_modules, pack_modules_
 from specdemo.models.llama import Llama, why_not
 from specdemo.models.norm import norm_by, norm_over
 from specdemo.models.rope import Rope
+from specdemo.models.skeleton import numbers_of, skeleton
 
 SIZE = {
     "vocab_size": 97,
@@ -101,6 +103,16 @@ def test_a_module_may_be_taken_apart(module):
     ours = Llama(whole, consume=True).open().feed(ids)
     assert len(whole.model.layers) == 0
     torch.testing.assert_close(ours, reference(module, ids), atol=1e-5, rtol=1e-4)
+
+
+def test_a_skeleton_of_a_module_is_as_good_as_the_module(module, tmp_path):
+    """The same numbers to the last bit, from the file and from what went through JSON."""
+    module.save_pretrained(tmp_path)
+    numbers = json.loads(json.dumps(numbers_of(module)))
+    bones = skeleton(tmp_path / "model.safetensors", numbers, torch.float32, torch.device("cpu"))
+    whole, again, ids = Llama(module), Llama(bones, consume=True), torch.arange(20)
+    assert torch.equal(again.open().feed(ids), whole.open().feed(ids))
+    assert (again.vocab_size, again.context, again.dtype) == (whole.vocab_size, whole.context, whole.dtype)
 
 
 def test_agreement_sees_a_wrong_forward():

@@ -16,11 +16,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load_file
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from specdemo import engine
 from specdemo.drafters import ModelDrafter
 from specdemo.metrics import measure
-from specdemo.models import CATALOGUE, LoadError, embedded, load_pair, sources, wheel
+from specdemo.models import CATALOGUE, LoadError, checkpoint, embedded, load_pair, reader, sources, wheel
 from specdemo.models.folder import cache_folder
 from specdemo.models.linear import four_bits
 from specdemo.models.scribe import Scribe
@@ -109,6 +110,39 @@ def test_the_pair_writes_sense_and_knows_its_end(pair):
     ids = [event.token_id for round_ in rounds for event in round_.emitted]
     assert "Paris" in pair.decode(ids) and ids[-1] in pair.stop_ids and len(ids) < 40
     assert pair.has_chat and pair.target.context == 8192
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int4"])
+def test_the_second_time_it_is_read_without_the_library_and_is_the_same(home, folder, monkeypatch, dtype):
+    monkeypatch.setenv("SPECDEMO_CACHE", str(home))
+    for stamp in folder.glob("checked-*"):
+        stamp.unlink()
+    first = load_pair(CATALOGUE["embedded"], device="cpu", dtype=dtype)
+    monkeypatch.setattr(checkpoint, "load_checkpoint", None)
+    monkeypatch.setattr(reader, "check_model", None)
+    again = load_pair(CATALOGUE["embedded"], device="cpu", dtype=dtype)
+    ids = torch.tensor(first.encode("Why is the sky blue?", chat=True))
+    assert again.encode("Why is the sky blue?", chat=True) == ids.tolist() and again.stop_ids == first.stop_ids
+    targets = first.open_target(), again.open_target()
+    assert torch.equal(*(target.feed(ids) for target in targets))
+    drafts = (pair.open_draft(target) for pair, target in zip((first, again), targets))
+    assert torch.equal(*(draft.feed(ids) for draft in drafts))
+    assert again.describe() == first.describe() and again.target.idle_bytes == first.target.idle_bytes
+
+
+def test_what_fails_a_check_is_checked_again(home, folder, monkeypatch):
+    monkeypatch.setenv("SPECDEMO_CACHE", str(home))
+    for stamp in folder.glob("checked-*"):
+        stamp.unlink()
+    monkeypatch.setattr(checkpoint, "agree", lambda *_: False)
+    with pytest.raises(LoadError, match="runs on the library's forward"):
+        load_pair(CATALOGUE["embedded"], device="cpu", dtype="float32")
+    assert not list(folder.glob("checked-*"))
+
+
+def test_the_kind_of_tokenizer_that_is_read_is_the_one_that_was_written(folder):
+    assert type(AutoTokenizer.from_pretrained(folder)) is PreTrainedTokenizerFast
 
 
 def test_the_draft_helps_and_changes_nothing(pair):

@@ -15,7 +15,7 @@ from transformers import BertConfig, GPT2Config, MambaConfig, PreTrainedConfig, 
 
 from specdemo import engine
 from specdemo.drafters import ModelDrafter
-from specdemo.models import CATALOGUE, LoadError, PairSpec, load_pair, loading, memory
+from specdemo.models import CATALOGUE, LoadError, PairSpec, checkpoint, load_pair, loading, memory
 from specdemo.models.checkpoint import load_checkpoint
 from specdemo.models.device import choose_device, choose_dtype
 from specdemo.models.failures import as_load_error
@@ -121,7 +121,7 @@ def test_one_model_for_both_parts_is_loaded_once(folders, monkeypatch):
         loaded.append(args)
         return load_checkpoint(*args)
 
-    monkeypatch.setattr(loading, "load_checkpoint", counted)
+    monkeypatch.setattr(checkpoint, "load_checkpoint", counted)
     pair = load(folders[0], folders[0])
     assert len(loaded) == 1 and pair.target is pair.draft
     one = pair.open_target()
@@ -329,7 +329,7 @@ def test_a_fault_of_our_own_is_not_blamed_on_the_model(folders, monkeypatch):
     def fault(*_):
         raise AssertionError("ours")
 
-    monkeypatch.setattr(loading, "load_checkpoint", fault)
+    monkeypatch.setattr(checkpoint, "load_checkpoint", fault)
     with pytest.raises(AssertionError, match="ours"):
         load(*folders)
 

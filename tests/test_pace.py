@@ -100,8 +100,9 @@ def test_a_seed_repeats_a_run_of_it():
 def test_costs_of_a_pair_are_measured_and_told():
     pair = tiny_pair()
     target = pair.open_target()
-    costs = measure_costs(target, pair.open_draft(target))
+    costs, told = measure_costs(target, pair.open_draft(target), most_threads=1)
     assert len(costs.passes) == 9 and min(costs.passes) > 0 and costs.draft > 0
     assert list(costs.passes) == sorted(costs.passes)
+    assert len(told) == 1 and str(told[0]).startswith("Threads: 1 of 1")
     assert "K auto begins with" in str(note_on(UNMEASURED))
     assert "drafts nothing" in str(note_on(STEEP))

@@ -1,6 +1,6 @@
-"""One model: from files to weights that have been checked."""
+"""One model by way of the library: from files to weights that have been checked."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -10,35 +10,24 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 from ..words import Saying
 from .agreement import agree, answers
 from .cached import CachedModel, declared_ends, weights_of
-from .eagle import load_eagle
 from .errors import LoadError
+from .known import OWN, Checkpoint, keep
 from .linear import GROUP
 from .llama import Llama, why_not
-from .pair import Weights
 from .progress import Progress
 from .selfcheck import check_model, is_out_of_memory
+from .skeleton import numbers_of
 from .sources import Source
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """`ends` are the ids that the checkpoint declares to end a text; `forward` says in words which forward runs it.
-
-    `own` is our own forward of it, where that is the one.
-    """
-
-    weights: Weights
-    ends: frozenset[int]
-    forward: Saying
-    own: Llama | None = None
+from .stamp import Stamp
 
 
 def load_checkpoint(
-    source: Source, dtype: torch.dtype, device: torch.device, progress: Progress, four_bit: bool = False
+    source: Source, dtype: torch.dtype, device: torch.device, four_bit: bool, stamp: Stamp, progress: Progress
 ) -> Checkpoint:
     """Read, place, choose a forward, check that it can be rolled back. Raises LoadError and the libraries' errors.
 
-    With `four_bit` the layers get 4 bits a weight, and `dtype` is that of all else.
+    With `four_bit` the layers get 4 bits a weight, and `dtype` is that of all else. The stamp is set if our own forward
+    is the one.
     """
     folder = source.weights(lambda share, sentence: progress(0.8 * share, sentence))
     progress(0.8, Saying("model_reading", name=source.title))
@@ -55,6 +44,7 @@ def load_checkpoint(
             bytes=_bytes_in_four_bits(module, dtype),
             idle_bytes=weights.idle_bytes * dtype.itemsize // weights.dtype.itemsize,
         )
+    numbers = None if reason else numbers_of(module)
     own = None if reason else _own_forward(module, dtype, four_bit)
     if own:
         weights = replace(weights, open=own.open)
@@ -65,34 +55,11 @@ def load_checkpoint(
         module = read_module(source, folder, dtype, device)  # our own took the first one apart
         weights = replace(weights, open=partial(CachedModel, module))
     check_model(weights.open, dtype, source.title)
-    forward = Saying("forward_own") if own else Saying("forward_library", reason=reason)
-    return Checkpoint(weights, ends, forward, own)
-
-
-def load_reader(source: Source, target: Checkpoint, progress: Progress) -> tuple[Checkpoint, Checkpoint]:
-    """A draft that reads its target: the target again, whose runs now keep what the draft reads, and the draft.
-
-    Raises LoadError.
-    """
-    if target.own is None:
-        raise LoadError("reader_needs_own", name=source.title, forward=target.forward)
-    progress(0.5, Saying("model_reading", name=source.title))
-    eagle = load_eagle(source.folder, target.own)
-    open_target = partial(target.own.open, eagle.tap_after)
-    check_model(lambda: eagle.open(open_target()), target.weights.dtype, source.title)
-    weights = replace(
-        target.weights,
-        title=source.title,
-        path=source.name,
-        parameters=eagle.parameters,
-        bytes=eagle.parameters * target.weights.dtype.itemsize,
-        open=eagle.open,
-        idle_bytes=0,
-        reads=eagle.tap_after,
-        four_bit=False,
-    )
-    seeing = replace(target, weights=replace(target.weights, open=open_target))
-    return seeing, Checkpoint(weights, frozenset(), Saying("forward_reads_target"))
+    if not own:
+        return Checkpoint(weights, ends, Saying("forward_library", reason=reason))
+    checkpoint = Checkpoint(weights, ends, OWN, own)
+    keep(checkpoint, numbers, stamp)
+    return checkpoint
 
 
 def read_module(source: Source, folder: Path, dtype: torch.dtype, device: torch.device) -> PreTrainedModel:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from ..words import Saying
 from .errors import LoadError
@@ -54,6 +53,9 @@ def _make(folder: Path, say: Callable[[Saying], None]) -> None:
 
 def _convert(source: Path, folder: Path) -> None:
     """GGUF -> config.json, tokenizer.json and model.safetensors in float32."""
+    # Seconds to import, and needed once.
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
     model = AutoModelForCausalLM.from_pretrained(source.parent, gguf_file=source.name, dtype=torch.float32)
     AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name).save_pretrained(folder)
     # The weights are plain numbers now. With the note of their origin left in, loading would look for the GGUF file.

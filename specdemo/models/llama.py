@@ -39,7 +39,7 @@ class Llama:
     """Packed weights, shared by all runs and never written to again."""
 
     def __init__(self, module: torch.nn.Module, consume: bool = False, four_bit: bool = False) -> None:
-        """Pack a transformers `…ForCausalLM`, which is not needed afterwards.
+        """Pack a transformers `…ForCausalLM`, or a `skeleton` of one, which is not needed afterwards.
 
         With `consume` it is taken apart on the way, so that the weights are never in memory twice. With `four_bit`,
         which wants a module in float32 on a CPU, its layers have 4 bits a weight and all else is bfloat16.
@@ -58,7 +58,7 @@ class Llama:
         self.norm = self._norm(body.norm)
         self.layers = [self._pack(layer) for layer in (_taken_from(body.layers) if consume else body.layers)]
         self.head = pack_modules(module.lm_head, dtype=self.dtype)
-        self.vocab_size = module.lm_head.out_features
+        self.vocab_size = len(module.lm_head.weight)
 
     def _pack(self, layer: torch.nn.Module) -> Layer:
         attention, mlp = layer.self_attn, layer.mlp
@@ -84,7 +84,7 @@ class Llama:
         return LlamaRun(self, tap_after)
 
 
-def _taken_from(layers: torch.nn.ModuleList) -> Iterator[torch.nn.Module]:
+def _taken_from(layers: torch.nn.ModuleList | list) -> Iterator[torch.nn.Module]:
     while layers:
         yield layers.pop(0)
 

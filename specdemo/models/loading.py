@@ -3,25 +3,30 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import torch
-from transformers import PreTrainedTokenizerBase
 
 from ..words import Saying
 from .catalogue import PairSpec
-from .checkpoint import Checkpoint, load_checkpoint, load_reader
 from .device import FOUR_BIT, choose_device, choose_dtype
 from .errors import LoadError
 from .failures import as_load_error
+from .known import Checkpoint, load_known
 from .memory import free_bytes, gigabytes, weights_bytes
 from .pair import Pair
 from .probe import measure_costs, note_on
 from .progress import Progress
 from .quiet import quiet
+from .reader import load_reader
 from .scribe import Scribe
 from .sources import Source, locate
-from .threads import choose_threads, one_thread
+from .stamp import Stamp, stamp_for
+from .threads import one_thread
 from .vocabulary import disagreement
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 _MOST_THREADS = torch.get_num_threads()  # as torch starts: the choice for one pair must not bound that for the next
 
@@ -36,25 +41,22 @@ def load(spec: PairSpec, device: str, dtype: str, progress: Progress) -> Pair:
         target, draft = _locate(spec, progress)
         tokenizer = _shared_tokenizer(target, draft)
         alone = target == draft or draft.reads_target
-        _refuse_what_cannot_run([target] if alone else [target, draft], numbers, place)
+        _refuse_what_cannot_run([target] if alone else [target, draft], numbers, place, four_bit)
         # 2. Load; a model that plays both parts is loaded once, and each part has caches of its own.
         loaded = _load(target, numbers, place, four_bit, _within(progress, 0.1, 0.6 if target != draft else 1.0))
         if target == draft:
             other = loaded
         elif draft.reads_target:
-            loaded, other = _load_reader(draft, loaded, _within(progress, 0.6, 1.0))
+            loaded, other = _load_reader(draft, loaded, four_bit, _within(progress, 0.6, 1.0))
         else:
             other = _load(draft, numbers, place, four_bit, _within(progress, 0.6, 1.0))
-    notes = [Saying("note_numbers", why=why), *_notes(loaded, other)]
-    if place.type == "cpu":
-        progress(1.0, Saying("threads_trying"))
-        notes.append(choose_threads(loaded.weights.open(), _MOST_THREADS))
     pair = Pair(spec.name, spec.title, loaded.weights, other.weights, tokenizer, _stop_ids(tokenizer, loaded))
     progress(1.0, Saying("costs_trying"))
     run = pair.open_target()
-    costs = measure_costs(run, pair.open_draft(run))
+    costs, tried = measure_costs(run, pair.open_draft(run), _MOST_THREADS)
     progress(1.0, Saying("pair_ready"))
-    return replace(pair, notes=(*notes, note_on(costs)), costs=costs)
+    notes = (Saying("note_numbers", why=why), *_notes(loaded, other), *tried, note_on(costs))
+    return replace(pair, notes=notes, costs=costs)
 
 
 @contextmanager
@@ -75,7 +77,7 @@ def _locate(spec: PairSpec, progress: Progress) -> tuple[Source, Source]:
         return target, locate(spec.draft, "draft", progress)
 
 
-def _shared_tokenizer(target: Source, draft: Source) -> PreTrainedTokenizerBase:
+def _shared_tokenizer(target: Source, draft: Source) -> "PreTrainedTokenizerBase":
     with explained(target.name):
         tokenizer = target.read_tokenizer()
     if draft.reads_target or draft.tokenizer == target.tokenizer:
@@ -87,16 +89,12 @@ def _shared_tokenizer(target: Source, draft: Source) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
-def _refuse_what_cannot_run(sources: list[Source], dtype: torch.dtype, device: torch.device) -> None:
+def _refuse_what_cannot_run(sources: list[Source], dtype: torch.dtype, device: torch.device, four_bit: bool) -> None:
     need = 0
     for source in sources:
         with explained(source.name):
-            config = source.read_config()
-            if config.is_encoder_decoder:
-                raise LoadError("encoder_decoder", name=source.name)
-            if not isinstance(getattr(config.get_text_config(decoder=True), "vocab_size", None), int):
-                raise LoadError("config_no_vocabulary", name=source.name)
-            need += weights_bytes(config, dtype)
+            found = _stamp(source, dtype, device, four_bit).read()
+            need += found["weights"]["bytes"] if found else _bytes_of(source, dtype)
     free = free_bytes(device)
     if free is not None and need > free:
         raise LoadError(
@@ -109,14 +107,37 @@ def _refuse_what_cannot_run(sources: list[Source], dtype: torch.dtype, device: t
         )
 
 
+def _bytes_of(source: Source, dtype: torch.dtype) -> int:
+    """Memory that the weights will take. Raises LoadError for what is no decoder."""
+    config = source.read_config()
+    if config.is_encoder_decoder:
+        raise LoadError("encoder_decoder", name=source.name)
+    if not isinstance(getattr(config.get_text_config(decoder=True), "vocab_size", None), int):
+        raise LoadError("config_no_vocabulary", name=source.name)
+    return weights_bytes(config, dtype)
+
+
+def _stamp(source: Source, dtype: torch.dtype, device: torch.device, four_bit: bool) -> Stamp:
+    return stamp_for(source.own, source.folder, dtype, device, four_bit)
+
+
 def _load(source: Source, dtype: torch.dtype, device: torch.device, four_bit: bool, progress: Progress) -> Checkpoint:
     with explained(source.name):
-        return load_checkpoint(source, dtype, device, progress, four_bit)
+        stamp = _stamp(source, dtype, device, four_bit)
+        if found := stamp.read():
+            return load_known(source, found, dtype, device, progress)
+        # The library's models take seconds to import.
+        from .checkpoint import load_checkpoint
+
+        return load_checkpoint(source, dtype, device, four_bit, stamp, progress)
 
 
-def _load_reader(source: Source, target: Checkpoint, progress: Progress) -> tuple[Checkpoint, Checkpoint]:
+def _load_reader(
+    source: Source, target: Checkpoint, four_bit: bool, progress: Progress
+) -> tuple[Checkpoint, Checkpoint]:
     with explained(source.name):
-        return load_reader(source, target, progress)
+        stamp = _stamp(source, target.weights.dtype, target.weights.device, four_bit)
+        return load_reader(source, target, stamp, progress)
 
 
 def _within(progress: Progress, start: float, end: float) -> Progress:
@@ -124,7 +145,7 @@ def _within(progress: Progress, start: float, end: float) -> Progress:
     return lambda fraction, sentence: progress(start + (end - start) * fraction, sentence)
 
 
-def _stop_ids(tokenizer: PreTrainedTokenizerBase, target: Checkpoint) -> frozenset[int]:
+def _stop_ids(tokenizer: "PreTrainedTokenizerBase", target: Checkpoint) -> frozenset[int]:
     """What ends a text: what the target and its tokenizer declare, and what ends a turn of its chat."""
     return target.ends | {i for i in (tokenizer.eos_token_id, Scribe(tokenizer).turn_end()) if i is not None}
 

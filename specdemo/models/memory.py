@@ -2,9 +2,12 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
-from transformers import AutoModelForCausalLM, PreTrainedConfig
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig
 
 _GB = 1e9
 
@@ -13,8 +16,11 @@ def gigabytes(size: float) -> str:
     return f"{size / _GB:.1f} GB"
 
 
-def weights_bytes(config: PreTrainedConfig, dtype: torch.dtype) -> int:
+def weights_bytes(config: "PreTrainedConfig", dtype: torch.dtype) -> int:
     """Memory that the weights of a model of `config` will take; nothing is allocated."""
+    # Seconds to import, and a model that was checked once is known to be of this size.
+    from transformers import AutoModelForCausalLM
+
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config, dtype=dtype)
     return sum(p.numel() * p.element_size() for p in model.parameters())

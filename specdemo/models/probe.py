@@ -1,6 +1,8 @@
-"""What a pair's passes cost on this machine, found by trying."""
+"""With how many threads a pair's passes are quickest on this machine, and what they cost then, found by trying."""
 
 import time
+from collections.abc import Callable
+from functools import partial
 
 import torch
 
@@ -9,23 +11,31 @@ from ..maths import to_probs
 from ..pace import Costs
 from ..records import SamplingParams
 from ..words import Saying
+from .threads import choose_threads, one_thread
 
 _WIDTHS = (1, 2, 3, 5, 9)  # tokens in a pass; between them a cost is taken to lie on a straight line
-_CONTEXT = 48  # tokens read before
+_CONTEXT = 16  # tokens read before
 _PASSES = 2  # of each; the quicker one counts, since a moment's disturbance must not
 
 
-def measure_costs(target: Model, draft: Model) -> Costs:
-    """Both are fresh runs, and are used up. A pass counts with the distributions made of its logits."""
-    ids = torch.arange(_CONTEXT, device=target.device) % target.vocab_size
-    for model in (target, draft):
-        prefill(model, ids.clamp(max=model.vocab_size - 1).to(model.device))
-    feed = target.feed
-    seconds = {width: _quickest(target, feed, width) for width in _WIDTHS}
+def measure_costs(target: Model, draft: Model, most_threads: int) -> tuple[Costs, list[Saying]]:
+    """The costs, and what else was found out, to be said. On a CPU torch's threads are set, to at most so many.
+
+    Both are fresh runs, and are used up. A pass counts with the distributions made of its logits.
+    """
+    with one_thread():
+        for model in (target, draft):
+            prefill(model, torch.arange(_CONTEXT, device=model.device) % model.vocab_size)
+    over = {width: partial(_pass, target, target.feed, width) for width in _WIDTHS}
+    told: list[Saying] = []
+    if target.device.type == "cpu":
+        told.append(choose_threads(over[1], most_threads))
+    seconds = {width: _quickest(over[width]) for width in _WIDTHS}
     for narrow, wide in reversed(list(zip(_WIDTHS, _WIDTHS[1:]))):  # fewer tokens never cost more
         seconds[narrow] = min(seconds[narrow], seconds[wide])
     passes = [_between(seconds, width) for width in range(1, _WIDTHS[-1] + 1)]
-    return Costs(tuple(passes), _quickest(draft, getattr(draft, "feed_narrow", draft.feed), 1))
+    drafted = partial(_pass, draft, getattr(draft, "feed_narrow", draft.feed), 1)
+    return Costs(tuple(passes), _quickest(drafted)), told
 
 
 def note_on(costs: Costs, acceptance: float = 0.5) -> Saying:
@@ -36,8 +46,8 @@ def note_on(costs: Costs, acceptance: float = 0.5) -> Saying:
     return Saying(key, k=k, one=one, three=three, five=five, draft=f"{1e3 * costs.draft:.1f}")
 
 
-def _quickest(model: Model, feed: object, width: int) -> float:
-    return min(_pass(model, feed, width) for _ in range(_PASSES))
+def _quickest(timed_pass: Callable[[], float]) -> float:
+    return min(timed_pass() for _ in range(_PASSES))
 
 
 def _pass(model: Model, feed: object, width: int) -> float:

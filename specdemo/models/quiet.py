@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import partialmethod
 
 from tqdm.auto import tqdm
-from transformers import modeling_gguf_pytorch_utils as gguf_reader
 from transformers.utils import logging
 
 
@@ -14,11 +13,12 @@ def quiet() -> Iterator[None]:
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity(logging.CRITICAL)
     logging.disable_progress_bar()
-    gguf_reader.tqdm = partial(tqdm, disable=True)  # the one bar that heeds no switch
+    drawn = tqdm.__init__
+    tqdm.__init__ = partialmethod(drawn, disable=True)  # for the bar of its reader of GGUF, which heeds no switch
     try:
         yield
     finally:
-        gguf_reader.tqdm = tqdm
+        tqdm.__init__ = drawn
         logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()

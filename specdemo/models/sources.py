@@ -4,8 +4,7 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-
-from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedTokenizerBase
+from typing import TYPE_CHECKING
 
 from ..words import Saying
 from .catalogue import EMBEDDED
@@ -15,6 +14,9 @@ from .errors import LoadError
 from .folder import cache_folder
 from .hub import fetch_card, fetch_weights
 from .progress import Progress
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig, PreTrainedTokenizerBase
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
@@ -26,6 +28,7 @@ class Source:
     gguf       the name of a GGUF file in `folder`, where the model is one
     hub        the hub id, where it is of the hub
     tokenizer  the folder of its tokenizer
+    own        our own folder, where it is the embedded one: of a kind that is known, and we may write there
     """
 
     title: str
@@ -34,6 +37,7 @@ class Source:
     tokenizer: Path
     gguf: str | None = None
     hub: str | None = None
+    own: Path | None = None
 
     @property
     def reads_target(self) -> bool:
@@ -43,11 +47,20 @@ class Source:
         except (OSError, ValueError, KeyError, TypeError):
             return False
 
-    def read_config(self) -> PreTrainedConfig:
+    def read_config(self) -> "PreTrainedConfig":
+        # Any model's configuration takes a second to import, which the embedded one can do without.
+        from transformers import AutoConfig
+
         return AutoConfig.from_pretrained(self.folder, **self._how())
 
-    def read_tokenizer(self) -> PreTrainedTokenizerBase:
-        return AutoTokenizer.from_pretrained(self.tokenizer, **self._how())
+    def read_tokenizer(self) -> "PreTrainedTokenizerBase":
+        if self.own:
+            # The kind that the conversion wrote; to look which it is takes the library half a second.
+            from transformers import PreTrainedTokenizerFast as Reader
+        else:
+            # Seconds to import.
+            from transformers import AutoTokenizer as Reader
+        return Reader.from_pretrained(self.tokenizer, **self._how())
 
     def weights(self, progress: Progress) -> Path:
         """The folder of the weights, fetched now if they are of the hub and not here."""
@@ -78,10 +91,10 @@ def locate(name: str, role: str, progress: Progress) -> Source:
 def _embedded(role: str, progress: Progress) -> Source:
     home = target_folder(cache_folder(), lambda sentence: progress(0.0, sentence))
     if role == "target":
-        return Source("SmolLM2-135M-Instruct", EMBEDDED, home, home)
+        return Source("SmolLM2-135M-Instruct", EMBEDDED, home, home, own=home)
     if not (DRAFT_FOLDER / "model.safetensors").is_file():
         raise LoadError("draft_missing", folder=DRAFT_FOLDER)
-    return Source("specdemo-draft", EMBEDDED, DRAFT_FOLDER, home)
+    return Source("specdemo-draft", EMBEDDED, DRAFT_FOLDER, home, own=home)
 
 
 def _local(name: str, folder: Path) -> Source:

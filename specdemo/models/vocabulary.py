@@ -1,11 +1,13 @@
 """Do two tokenizers mean the same by an id?"""
 
-from transformers import PreTrainedTokenizerBase
+from typing import TYPE_CHECKING
 
 from ..words import Saying
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
-def disagreement(target: PreTrainedTokenizerBase, draft: PreTrainedTokenizerBase) -> Saying | None:
+def disagreement(target: "PreTrainedTokenizerBase", draft: "PreTrainedTokenizerBase") -> Saying | None:
     """The first id that the two spell differently, in words; None if they agree.
 
     One may know more ids than the other at its end: models pad their vocabularies to different widths, and families add
@@ -21,7 +23,7 @@ def disagreement(target: PreTrainedTokenizerBase, draft: PreTrainedTokenizerBase
     return None
 
 
-def _spellings(tokenizer: PreTrainedTokenizerBase) -> dict[int, str]:
+def _spellings(tokenizer: "PreTrainedTokenizerBase") -> dict[int, str]:
     return {i: token for token, i in tokenizer.get_vocab().items()}
 
 
