@@ -732,6 +732,20 @@ def test_presets_fill_the_form(tiny, tab):
     assert page.page.locator(".sd-settings").inner_text().endswith("raw text")
 
 
+def test_k_may_be_chosen_by_itself(tiny, tab):
+    page = tab(tiny).set("the hand", length=40, seed=3)
+    slider = page.page.locator("#sd-k input[type=range]")
+    page.page.check("#sd-auto input")
+    expect(slider).to_be_disabled()
+    page.run().wait("done")
+    assert page.page.locator(".sd-settings").inner_text().startswith("K auto")
+    assert page.trace().k is None
+    page.page.uncheck("#sd-auto input")
+    expect(slider).to_be_enabled()
+    page.run().wait("done")
+    assert page.trace().k == 2
+
+
 # -- the scripts by themselves ----------------------------------------------------------------------------------------
 
 

@@ -18,6 +18,7 @@ from specdemo.drafters import ModelDrafter
 from specdemo.engine import decode, speculate
 from specdemo.metrics import measure
 from specdemo.models import CATALOGUE, LoadError
+from specdemo.pace import Pace
 from specdemo.records import Outcome, Round, TokenEvent
 from specdemo.session import LANES, Log, Pairs, Phase, Request, Run, Session, Store, Turns
 from specdemo.session import run as run_module
@@ -447,6 +448,20 @@ def test_a_request_out_of_range_names_the_value_and_the_range(fields, message):
     with pytest.raises(ValueError) as error:
         request(**fields)
     assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize("fields", [{"k": "auto"}, {"k": 3, "auto": True}])
+def test_a_run_may_choose_its_k_and_its_trace_says_so(pair, fields):
+    run = Run(request(length=40, **fields), pairs_of(pair), Turns())
+    first = next(delta["head"] for delta in told(run) if "head" in delta)
+    trace = run.trace()
+    assert first["k"] is None and trace.k is None and from_json(to_json(trace)) == trace
+    pace, last, left = Pace(pair.costs), None, 40
+    for round_ in trace.rounds:
+        assert round_.k == min(pace(last), left - 1)
+        last, left = round_, left - len(round_.emitted)
+    shown = Log.of("again", trace).snapshot()
+    assert shown["head"]["k"] is None and len(shown["spec"]) == len(trace.rounds)
 
 
 def test_requests_take_what_a_form_sends():

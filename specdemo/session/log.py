@@ -23,7 +23,7 @@ class Log:
         *,
         prompt: str,
         params: SamplingParams,
-        k: int,
+        k: int | None,
         phase: Phase,
         chat: bool | None = None,
         spec: PairSpec | None = None,

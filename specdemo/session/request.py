@@ -16,6 +16,9 @@ MAX_TEMPERATURE = 5
 #: What stands in place of a catalogue entry's name for two models of the user's own.
 OWN = "own"
 
+#: What stands in place of a number of drafts for one that is chosen before each round.
+AUTO = "auto"
+
 _SEEDS = 2**31
 
 
@@ -23,13 +26,14 @@ _SEEDS = 2**31
 class Request:
     """One run. `params.seed` is never None, so that what was random can be run again.
 
+    k           None lets it be chosen before each round
     prompt_ids  of a fork, as the other run had them; None: the prompt is still to be encoded
     """
 
     prompt: str
     pair: PairSpec
     chat: bool
-    k: int
+    k: int | None
     params: SamplingParams
     prompt_ids: tuple[int, ...] | None = None
     fork: Fork | None = None
@@ -50,6 +54,7 @@ class Request:
         draft: object = "",
         chat: object = True,
         k: object = 4,
+        auto: object = False,
         temperature: object = 1.0,
         top_k: object = 0,
         top_p: object = 1.0,
@@ -57,12 +62,15 @@ class Request:
         seed: object = None,
         length: object = 128,
     ) -> "Request":
-        """From the fields of the page. Raises Refusal with one sentence: the field, its value, what is legal."""
+        """From the fields of the page; with `auto`, or a `k` that is "auto", K is chosen before each round.
+
+        Raises Refusal with one sentence: the field, its value, what is legal.
+        """
         return cls(
             prompt=as_text(prompt),
             pair=_pair(pair, target, draft),
             chat=bool(chat),
-            k=_whole("field_k", k, 0, MAX_K),
+            k=None if auto or k == AUTO else _whole("field_k", k, 0, MAX_K),
             params=SamplingParams(
                 temperature=_number("temperature", temperature, 0, MAX_TEMPERATURE),
                 top_k=_whole("field_top_k", top_k, 0, 1_000_000),

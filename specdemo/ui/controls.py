@@ -11,6 +11,8 @@ from ..words import Saying
 from .labels import Labels
 from .presets import PRESETS
 
+_FIXED = '(auto) => ({ __type__: "update", interactive: !auto })'
+
 
 class Controls(NamedTuple):
     """The fields by the names that `session.Request.of` gives them, and the buttons."""
@@ -56,13 +58,16 @@ def _dials(said: Labels, own_models: bool, pair: str) -> dict[str, gr.components
         target = said(gr.Textbox(max_lines=1, min_width=120), label="own_target")
         draft = said(gr.Textbox(max_lines=1, min_width=120), label="own_draft")
     with gr.Row():
-        k = said(gr.Slider(0, MAX_K, 2, step=1, buttons=[], elem_id="sd-k", min_width=120), label="k")
+        with gr.Column(min_width=120, elem_id="sd-drafts"):
+            k = said(gr.Slider(0, MAX_K, 2, step=1, buttons=[], elem_id="sd-k", min_width=120), label="k")
+            auto = said(gr.Checkbox(False, container=False, elem_id="sd-auto", min_width=120), label="auto")
         temperature = said(
             gr.Slider(0, 2, 0.8, step=0.05, buttons=[], elem_id="sd-temperature", min_width=120), label="temperature"
         )
     only_own = f"(name) => {{ document.body.classList.toggle('sd-own', name === '{OWN}'); return []; }}"
     chosen.change(None, [chosen], [], js=only_own, api_visibility="private")
-    return {"pair": chosen, "target": target, "draft": draft, "k": k, "temperature": temperature}
+    auto.change(None, [auto], [k], js=_FIXED, api_visibility="private")
+    return {"pair": chosen, "target": target, "draft": draft, "k": k, "auto": auto, "temperature": temperature}
 
 
 def _title(spec: PairSpec) -> Saying | str:

@@ -63,7 +63,7 @@ def stats_row(stats: RunStats) -> dict[str, object]:
 def head(
     prompt: str,
     params: SamplingParams,
-    k: int,
+    k: int | None,
     pair: Mapping[str, object],
     notes: Sequence[Saying | str],
     *,

@@ -62,7 +62,7 @@ export class Say {
 function settings(head) {
   const { fork } = head;
   const left = fork ? [say("fork_told", { round: fork.round + 1, token: fork.given })] : [];
-  const parts = [...left, `K ${head.k ?? "auto"}`, `${say("short_temperature")} ${head.temperature}`];
+  const parts = [...left, `K ${head.k ?? say("short_auto")}`, `${say("short_temperature")} ${head.temperature}`];
   if (head.top_k > 0) parts.push(`top-k ${head.top_k}`);
   if (head.top_p < 1) parts.push(`top-p ${head.top_p}`);
   if (head.min_p > 0) parts.push(`min-p ${head.min_p}`);

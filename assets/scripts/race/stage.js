@@ -25,6 +25,7 @@ const SILENCE_MS = 4000;
 const POLL_MS = 700;
 const REST_MS = 250;
 const MARGIN = 12; // pixels
+const MOST_CHOSEN = 8; // drafts a round, where K is auto
 
 export class Stage {
   constructor({ element, props }) {
@@ -126,7 +127,7 @@ export class Stage {
       this.runs.now(delta.run, delta.head, this.leaving);
       this.say.run(delta.head);
       this.say.models(delta.head.pair, delta.head.notes);
-      this.root.style.setProperty("--sd-k", Math.max(1, delta.head.k));
+      this.root.style.setProperty("--sd-k", Math.max(1, delta.head.k ?? MOST_CHOSEN));
     }
     this.say.phase(this.log.phase);
     this.running(!this.log.final);
