@@ -113,15 +113,14 @@ def test_the_pair_writes_sense_and_knows_its_end(pair):
 
 
 @torch.inference_mode()
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int4"])
-def test_the_second_time_it_is_read_without_the_library_and_is_the_same(home, folder, monkeypatch, dtype):
+def test_the_second_time_it_is_read_without_the_library_and_is_the_same(home, folder, monkeypatch):
     monkeypatch.setenv("SPECDEMO_CACHE", str(home))
     for stamp in folder.glob("checked-*"):
         stamp.unlink()
-    first = load_pair(CATALOGUE["embedded"], device="cpu", dtype=dtype)
+    first = load_pair(CATALOGUE["embedded"], device="cpu", dtype="bfloat16")
     monkeypatch.setattr(checkpoint, "load_checkpoint", None)
     monkeypatch.setattr(reader, "check_model", None)
-    again = load_pair(CATALOGUE["embedded"], device="cpu", dtype=dtype)
+    again = load_pair(CATALOGUE["embedded"], device="cpu", dtype="bfloat16")
     ids = torch.tensor(first.encode("Why is the sky blue?", chat=True))
     assert again.encode("Why is the sky blue?", chat=True) == ids.tolist() and again.stop_ids == first.stop_ids
     targets = first.open_target(), again.open_target()
@@ -129,16 +128,6 @@ def test_the_second_time_it_is_read_without_the_library_and_is_the_same(home, fo
     drafts = (pair.open_draft(target) for pair, target in zip((first, again), targets))
     assert torch.equal(*(draft.feed(ids) for draft in drafts))
     assert again.describe() == first.describe() and again.target.idle_bytes == first.target.idle_bytes
-
-
-def test_what_fails_a_check_is_checked_again(home, folder, monkeypatch):
-    monkeypatch.setenv("SPECDEMO_CACHE", str(home))
-    for stamp in folder.glob("checked-*"):
-        stamp.unlink()
-    monkeypatch.setattr(checkpoint, "agree", lambda *_: False)
-    with pytest.raises(LoadError, match="runs on the library's forward"):
-        load_pair(CATALOGUE["embedded"], device="cpu", dtype="float32")
-    assert not list(folder.glob("checked-*"))
 
 
 def test_the_kind_of_tokenizer_that_is_read_is_the_one_that_was_written(folder):

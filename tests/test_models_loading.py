@@ -4,6 +4,7 @@ import errno
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from transformers import BertConfig, GPT2Config, MambaConfig, PreTrainedConfig, 
 
 from specdemo import engine
 from specdemo.drafters import ModelDrafter
-from specdemo.models import CATALOGUE, LoadError, PairSpec, checkpoint, load_pair, loading, memory
+from specdemo.models import CATALOGUE, LoadError, PairSpec, checkpoint, load_pair, loading, memory, sources
 from specdemo.models.checkpoint import load_checkpoint
 from specdemo.models.device import choose_device, choose_dtype
 from specdemo.models.failures import as_load_error
@@ -82,6 +83,42 @@ def test_what_was_loaded_is_what_was_saved(folders):
     with torch.inference_mode():
         expected = module(ids[None]).logits[0]
     torch.testing.assert_close(pair.open_target().feed(ids), expected, atol=1e-4, rtol=0)
+
+
+@pytest.fixture
+def own(copies, monkeypatch):
+    """Two models in folders that we may write to, as the embedded target is."""
+    found = sources._local
+    monkeypatch.setattr(sources, "_local", lambda name, folder: replace(found(name, folder), own=folder))
+    return copies
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int4"])
+def test_in_our_own_folder_it_is_checked_once_and_is_the_same_again(own, monkeypatch, dtype):
+    spec, ids = PairSpec("mine", "Mine", *map(str, own)), torch.arange(3, 40)
+    first = load_pair(spec, device="cpu", dtype=dtype)
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "load_checkpoint", None)
+        patch.setattr(sources.Source, "read_config", None)
+        again = load_pair(spec, device="cpu", dtype=dtype)
+    for one, other in ((first.target, again.target), (first.draft, again.draft)):
+        assert torch.equal(one.open().feed(ids), other.open().feed(ids))
+        assert replace(one, open=None) == replace(other, open=None)
+    assert first.encode("Hi the and", chat=True) == again.encode("Hi the and", chat=True)
+    assert first.stop_ids == again.stop_ids and first.notes[:3] == again.notes[:3]
+
+
+def test_what_fails_a_check_is_not_remembered(own, monkeypatch):
+    monkeypatch.setattr(checkpoint, "agree", lambda *_: False)
+    assert "The target runs on the library's forward" in " ".join(load(*own).notes)
+    assert not [path for folder in own for path in folder.glob("checked-*")]
+
+
+def test_a_user_s_folder_is_not_written_to(copies):
+    before = [sorted(folder.iterdir()) for folder in copies]
+    load(*copies)
+    assert before == [sorted(folder.iterdir()) for folder in copies]
 
 
 def test_a_pair_runs(folders):
