@@ -136,6 +136,11 @@ def test_without_drafts_there_is_nothing_to_check(session):
     assert told["phase"]["name"] == "failed" and "at least 1" in told["phase"]["sentence"]["en"]
 
 
+def test_a_check_of_a_k_that_changes_is_refused(session):
+    told = checks_of(session).start({"fields": {**FIELDS, "auto": True}, "runs": 5})
+    assert "K is auto" in json.dumps(told)
+
+
 def test_a_stop_in_the_middle_keeps_what_was_found_and_frees_the_turn():
     gated = Gated()
     session = session_of(gated.pair)

@@ -111,7 +111,7 @@ def test_in_our_own_folder_it_is_checked_once_and_is_the_same_again(own, monkeyp
 
 def test_what_fails_a_check_is_not_remembered(own, monkeypatch):
     monkeypatch.setattr(checkpoint, "agree", lambda *_: False)
-    assert "The target runs on the library's forward" in " ".join(load(*own).notes)
+    assert "The target runs on the library's forward" in " ".join(map(str, load(*own).notes))
     assert not [path for folder in own for path in folder.glob("checked-*")]
 
 

@@ -7,6 +7,7 @@ from ..words import Saying
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
+
 def disagreement(target: "PreTrainedTokenizerBase", draft: "PreTrainedTokenizerBase") -> Saying | None:
     """The first id that the two spell differently, in words; None if they agree.
 

@@ -37,6 +37,8 @@ class Proof:
 
 def plan(request: Request, question: Question) -> Plan:
     """`question["runs"]` of the engine, at most `MOST_RUNS`. Raises ValueError."""
+    if request.k is None:
+        raise Refusal("proof_auto")
     if request.k < 1:
         raise Refusal("proof_no_drafts", k=request.k)
     wanted = question.get("runs")
