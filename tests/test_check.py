@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from table_models import TableModel, logits_of, markov
+from table_models import TableModel, constant, logits_of, markov
 
 from specdemo import maths
 from specdemo.check import FALSE_ALARM, Check, Verdict
@@ -152,6 +152,32 @@ def test_the_cells_are_the_likeliest_beginnings_with_their_counts() -> None:
     assert second.alone.n == 400 and third.alone is None and all(cell.alone == 0 for cell in third.cells)
     for one in (first, second):
         assert one.alone.p_value > 1e-6
+
+
+def test_wrong_rules_stand_beside_the_engine() -> None:
+    """Of P[0] and Q[0]: the threshold loses two tokens of .1 each, always accepting gives q, half of it in vain."""
+    check = Check(markov(P), markov(Q), [2, 0], SamplingParams(seed=3), k=1, samples=20_000)
+    steps = check.steps()
+    while not (found := check.verdict().contrasts):
+        next(steps)
+    off = {one.rule: one.distance for one in found}
+    assert off["threshold"] == pytest.approx(0.2) and off["always"] == pytest.approx(0.5)
+    assert len(off) == 7 and all(distance > 1e-3 for distance in off.values())
+    for one in found:
+        assert sorted(one.ids) == [0, 1, 2, 3] and sum(one.counts) == 20_000 == one.fit.n
+        assert one.fit.p_value < FALSE_ALARM, one.rule
+
+
+def test_where_tokens_are_many_the_others_are_one_to_a_wrong_rule() -> None:
+    p, q = torch.arange(1.0, 41), torch.ones(40)
+    check = Check(
+        constant((p / p.sum()).tolist()), constant((q / q.sum()).tolist()), [0], SamplingParams(), k=1, samples=10
+    )
+    steps = check.steps()
+    while not (found := check.verdict().contrasts):
+        next(steps)
+    assert found[0].ids == tuple(range(39, 29, -1)) and len(found[0].p) == 11
+    assert found[0].p[-1] == pytest.approx(sum(range(1, 31)) / sum(range(1, 41)))
 
 
 def test_p_values_of_a_right_engine_are_uniform() -> None:

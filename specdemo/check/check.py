@@ -8,6 +8,7 @@ from ..contract import Model, room
 from ..memo import Memo
 from ..records import SamplingParams, is_whole
 from ..words import Refusal, Saying
+from .contrast import Contrast, contrasts
 from .exact import POSITIONS, Exact, positions
 from .lane import Lane
 from .sampled import Comparison, Texts, comparisons, write
@@ -22,6 +23,7 @@ FALSE_ALARM = 1e-6
 class Verdict:
     """What is known.
 
+    contrasts    as many draws by wrong rules, at the first position; none before the exact part is done
     runs         sampled runs of the engine, so far
     comparisons  the first token, the first two, … against the target's law
     kept         share of the sampled runs that kept their first draft; None before the first
@@ -29,6 +31,7 @@ class Verdict:
     """
 
     exact: Exact
+    contrasts: tuple[Contrast, ...] = ()
     runs: int = 0
     comparisons: tuple[Comparison, ...] = ()
     kept: float | None = None
@@ -68,6 +71,7 @@ class Check:
         self.samples = samples
         self._lane = Lane(p_rows, draft_rows, params, k)
         self._exact, self._texts = Exact(), Texts()
+        self._contrasts: tuple[Contrast, ...] = ()
 
     @property
     def runs(self) -> int:
@@ -79,16 +83,17 @@ class Check:
         for exact in positions(self._lane):
             self._exact = exact
             yield
+        self._contrasts = contrasts(self._lane, self.samples, self._lane.params.seed or 0)
         yield from write(self._lane, self.samples, self._texts)
 
     def verdict(self) -> Verdict:
         """What is known now: of longer beginnings than one token only at the end, since their laws take passes."""
         if not self.runs:
-            return Verdict(self._exact)
+            return Verdict(self._exact, self._contrasts)
         texts = self._texts
         lengths = None if self.runs == self.samples else 1
         compared = tuple(islice(comparisons(texts, self._lane), lengths))
-        return Verdict(self._exact, self.runs, compared, texts.kept / self.runs, texts.alpha)
+        return Verdict(self._exact, self._contrasts, self.runs, compared, texts.kept / self.runs, texts.alpha)
 
 
 def _check_arguments(target: Model, draft: Model, prompt_ids: Sequence[int], k: int, samples: int) -> None:

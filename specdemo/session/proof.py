@@ -10,7 +10,7 @@ from ..models import Pair
 from ..palette import ThemeName
 from ..records import is_whole
 from ..text import continuation
-from ..view.proof import comparison_figure, conclusions, tests
+from ..view.proof import comparison_figure, conclusions, contrast_figure, contrast_rows, tests
 from ..words import Refusal, Words
 from .asking import Question
 from .measurements import Plan
@@ -80,13 +80,21 @@ def _proof(check: Check, pair: Pair, prompt_ids: list[int]) -> Proof:
 
 
 def show(found: Proof, question: Question, theme: ThemeName, words: Words) -> dict[str, object]:
-    """The histogram of the length that `question` names, the tests and the sentences."""
-    compared = {one.length: one for one in found.verdict.comparisons}
-    length = question.get("length")
-    one = compared.get(length if is_whole(length) else 1) or compared.get(1)
+    """The histogram that `question["choice"]` names by its length or its rule, the tests and the sentences."""
+    verdict = found.verdict
+    lengths = {str(one.length): one for one in verdict.comparisons}
+    rules = {one.rule: one for one in verdict.contrasts}
+    choice = question.get("choice")
+    choice = choice if isinstance(choice, str) and choice in {**lengths, **rules} else "1"
+    figure = None
+    if lengths and choice in rules:
+        figure = contrast_figure(rules[choice], found.texts, theme, words)
+    elif lengths:
+        figure = comparison_figure(lengths[choice], found.texts, theme, words)
     return {
-        "length": one.length if one else None,
-        "figure": comparison_figure(one, found.texts, theme, words) if one else None,
-        "tests": tests(found.verdict, words),
-        "lines": conclusions(found.verdict, found.asked, words),
+        "choice": choice,
+        "figure": figure,
+        "tests": tests(verdict, words),
+        "rules": contrast_rows(verdict, words) if lengths else [],
+        "lines": conclusions(verdict, found.asked, words),
     }

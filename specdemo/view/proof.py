@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from ..check import EXACT, FALSE_ALARM, ROUNDING, Comparison, Exact, Verdict
+from ..check import EXACT, FALSE_ALARM, ROUNDING, Comparison, Contrast, Exact, Verdict
 from ..fit import Fit
 from ..palette import ThemeName
 from ..words import ENGLISH, Words
@@ -59,6 +59,30 @@ def _numbers(fit: Fit, words: Words) -> dict[str, str]:
 
 def _p_value(p: float) -> str:
     return show(p, 2) if p >= 1e-300 else "0"
+
+
+def contrast_figure(
+    one: Contrast, texts: Mapping[Ids, str], theme: ThemeName = "light", words: Words = ENGLISH
+) -> Figure:
+    """What a wrong rule makes of the first position, over its exact p."""
+    rows = [literal(name(texts.get((token_id,), ""), token_id)) for token_id in one.ids]
+    rows += [literal(words["everything_else"])] * (len(one.p) - len(rows))
+    rule = words.say("proof_by", rule=words[f"lab_rule_{one.rule}"])
+    heading = rule, words.say("proof_by_how", n=f"{one.fit.n:,}")
+    return shares_figure(heading, rows, one.p, words["proof_law"], [Sample(rule, one.counts, one.fit.n)], theme)
+
+
+def contrast_rows(verdict: Verdict, words: Words = ENGLISH) -> list[dict[str, str]]:
+    """A row for each wrong rule: its name, how far its exact law is from p, and what the test says of its draws."""
+    return [
+        {
+            "rule": one.rule,
+            "name": words[f"lab_rule_{one.rule}"],
+            "exactly": f"{one.distance:.4f}",
+            **_numbers(one.fit, words),
+        }
+        for one in verdict.contrasts
+    ]
 
 
 def conclusions(verdict: Verdict, asked: int, words: Words = ENGLISH) -> list[dict[str, str]]:

@@ -15,10 +15,12 @@ class Proof {
     speak(this.root);
     this.runs = this.root.querySelector(".sd-proof-runs");
     this.found = this.root.querySelector(".sd-proof-found");
+    this.says = this.root.querySelector(".sd-proof-says");
     this.tests = this.root.querySelector(".sd-proof-tests tbody");
+    this.rules = this.root.querySelector(".sd-proof-rules tbody");
     this.list = this.root.querySelector(".sd-sentences");
     this.figure = new Figure(this.root.querySelector("[data-figure=comparison]"), props.plotly);
-    this.length = 1;
+    this.choice = "1"; // which histogram is shown: a length, or a wrong rule
     this.measurement = new Measurement(this.root, reliable(server, ["start", "look", "stop"]), {
       words: {
         idle: () => ["proof_idle", {}],
@@ -26,52 +28,66 @@ class Proof {
         clamped: "proof_clamped",
       },
       fields: fieldsBy(fields),
-      question: () => ({ ...look(), length: this.length, runs: this.runs.valueAsNumber }),
+      question: () => ({ ...look(), choice: this.choice, runs: this.runs.valueAsNumber }),
       onNews: (shown) => this.show(shown),
     });
-    this.tests.addEventListener("change", (change) => this.choose(+change.target.value));
+    this.says.addEventListener("change", (change) => this.choose(change.target.value));
     onLook(this.root, () => this.measurement.again());
   }
 
-  choose(length) {
-    this.length = length;
+  choose(choice) {
+    this.choice = choice;
     this.measurement.again();
   }
 
-  async show({ figure, tests, lines: said, length }) {
+  async show({ figure, tests, rules, lines: said, choice }) {
     this.found.hidden = false;
-    this.fill(tests, length);
+    fill(
+      this.tests,
+      tests.map((test, i) => ({
+        choice: tests.findIndex((other) => other.length === test.length) === i ? String(test.length) : null,
+        texts: [test.what, test.who, test.chi2, test.p_value, test.distance],
+      })),
+      choice,
+    );
+    this.rules.parentElement.hidden = !rules.length;
+    fill(
+      this.rules,
+      rules.map((rule) => ({
+        choice: rule.rule,
+        texts: [rule.name, rule.exactly, rule.chi2, rule.p_value, rule.distance],
+      })),
+      choice,
+    );
     lines(this.list, said);
     await this.figure.draw(figure);
   }
-
-  /** The rows are made anew only where there are others, so that none loses the focus. */
-  fill(tests, length) {
-    if (this.tests.childElementCount !== tests.length) this.tests.replaceChildren(...tests.map(rowOf));
-    tests.forEach((test, i) => {
-      const row = this.tests.children[i];
-      const cells = row.querySelectorAll("[data-cell]");
-      const texts = [test.what, test.who, test.chi2, test.p_value, test.distance];
-      texts.forEach((text, j) => (cells[j].textContent = text));
-      const choice = row.querySelector("input");
-      if (choice) choice.checked = test.length === length;
-    });
-  }
 }
 
-/** A row of empty cells; the first one of each length chooses what the histogram shows. */
-function rowOf({ length }, i, all) {
+/** Rows {choice, texts}; they are made anew only where there are others, so that none loses the focus. */
+function fill(body, rows, chosen) {
+  if (body.childElementCount !== rows.length) body.replaceChildren(...rows.map(rowOf));
+  rows.forEach(({ choice, texts }, i) => {
+    const row = body.children[i];
+    row.querySelectorAll("[data-cell]").forEach((cell, j) => (cell.textContent = texts[j]));
+    const input = row.querySelector("input");
+    if (input) input.checked = choice === chosen;
+  });
+}
+
+/** A row of empty cells; one with a choice can have its histogram shown. */
+function rowOf({ choice, texts }) {
   const row = document.createElement("tr");
   const name = document.createElement("th");
   name.scope = "row";
   const label = document.createElement("label");
-  if (all.findIndex((test) => test.length === length) === i) {
-    const choice = { type: "radio", name: "sd-proof-length", value: length };
-    label.append(Object.assign(document.createElement("input"), choice));
+  if (choice !== null) {
+    const input = { type: "radio", name: "sd-proof-choice", value: choice };
+    label.append(Object.assign(document.createElement("input"), input));
   }
   label.append(cell("span"));
   name.append(label);
-  row.append(name, cell("td"), cell("td"), cell("td"), cell("td"));
+  row.append(name, ...texts.slice(1).map(() => cell("td")));
   return row;
 }
 
