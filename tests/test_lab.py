@@ -14,9 +14,8 @@ from specdemo.lab.draws import draws, play
 from specdemo.lab.laws import distance, laws
 from specdemo.lab.rules import LOSSLESS, RULES
 from specdemo.lab.setting import MOST, MOST_DRAWS, SEEDS, normalised
-from specdemo.session import Session, lab
-from specdemo.trace import load
-from specdemo.ui.serve import RECORDING
+from specdemo.session import Library, Session, lab
+from specdemo.ui.serve import TRACES
 from specdemo.words import LANGUAGES
 
 WRONG = [name for name in RULES if name != LOSSLESS]
@@ -315,10 +314,10 @@ def test_many_draws_are_read_for_the_reader():
 
 
 def test_a_token_of_a_run_becomes_two_distributions():
-    recorded = load(RECORDING)
-    session = Session(recorded)
-    for place, event in enumerate(recorded.rounds[0].events):
-        answer = session.candidates({"run": "recorded", "lane": "spec", "round": 0, "event": place})
+    session = Session(Library(TRACES))
+    run = session.library.first
+    for place, event in enumerate(run.rounds["spec"][0].events):
+        answer = session.candidates({"run": run.run_id, "lane": "spec", "round": 0, "event": place})
         if event.q is None:
             assert is_told(answer)
             continue
@@ -327,5 +326,5 @@ def test_a_token_of_a_run_becomes_two_distributions():
         assert event.p == pytest.approx(min(answer["p"], key=lambda p: abs(p - event.p)), abs=1e-5)
         shown = lab.show({**answer, "rule": LOSSLESS})
         assert "refused" not in shown and not any(shown["wrong"])
-    for question in (*VALUES, {"run": "recorded", "lane": "spec", "round": 0, "event": 99}, {"run": []}):
+    for question in (*VALUES, {"run": run.run_id, "lane": "spec", "round": 0, "event": 99}, {"run": []}):
         assert is_told(session.candidates(question))
