@@ -41,7 +41,7 @@ class Stamp:
         """Every check went well. Where this cannot be written, the model is checked again the next time."""
         if self.path:
             with suppress(OSError):
-                write_whole(self.path, json.dumps(found))
+                write_whole(self.path, json.dumps(found).encode("ascii"))
 
 
 def stamp_for(home: Path | None, folder: Path, dtype: torch.dtype, device: torch.device, four_bit: bool) -> Stamp:
