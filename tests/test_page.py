@@ -327,6 +327,20 @@ def test_a_page_without_a_recording_is_empty_and_works(tab):
         server.close()
 
 
+def test_a_page_at_rest_asks_for_no_frames(tiny, tab):
+    """Seen: gradio's loading sign, long gone, asked for one after another, and each was drawn."""
+    page = tab(tiny)
+    page.page.add_init_script("""
+        const native = window.requestAnimationFrame;
+        window.asked = 0;
+        window.requestAnimationFrame = (callback) => (window.asked++, native.call(window, callback));
+    """)
+    page.page.reload()
+    page.page.wait_for_selector(".sd-inspector[data-drawn]")
+    rests = "() => { const more = asked - (window.before ?? -99); window.before = asked; return more < 5; }"
+    page.page.wait_for_function(rests, polling=500)  # 30 each time where it goes on
+
+
 # -- a run ------------------------------------------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ import { hide, linkedTab } from "./shared/link.js";
 import { tabs } from "./shared/tabs.js";
 
 export function mount() {
+  window.sdStands();
   hide();
   tabs(document.querySelector("#sd-tabs [role=tablist]"));
   const tab = linkedTab();

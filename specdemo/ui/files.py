@@ -67,14 +67,20 @@ def _compressed(path: Path) -> bytes:
 
 
 def head() -> str:
-    """What stands in the page's head: the style, as it is, since gradio's own `css` rewrites rules inside @media; and
-    the names of the first tab's scripts, so that they are fetched while the page is still being put together."""
+    """What gradio adds to the page's head after its own styles: ours, as it is, since gradio's own `css` rewrites rules
+    inside @media."""
+    return f"<style>{style()}</style>"
+
+
+def early_head() -> str:
+    """What stands in the head from the start: the script about frames, and the names of the first tab's scripts, so
+    that they are fetched while the page is still being put together."""
     first = sorted(path for pattern in FIRST for path in SCRIPTS.glob(pattern))
     scripts = [
         f'<link rel="modulepreload" href="specdemo/{name}">'
         for name in ("dictionary.js", *(f"scripts/{path.relative_to(SCRIPTS).as_posix()}" for path in first))
     ]
-    return "\n".join([f"<style>{style()}</style>", *scripts])
+    return "\n".join([f"<script>{(SCRIPTS / 'frames.js').read_text('utf-8')}</script>", *scripts])
 
 
 def style() -> str:

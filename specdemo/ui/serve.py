@@ -4,11 +4,13 @@ import os
 import threading
 
 import gradio as gr
+from starlette.middleware import Middleware
 
 from ..models import CATALOGUE, PairSpec
 from ..session import Library, Session
 from . import api, files
-from .files import ASSETS, head
+from .early import EarlyHead
+from .files import ASSETS
 from .page import build
 from .theme import theme
 
@@ -45,9 +47,12 @@ def open_page(session: Session, host: str | None = LOCAL, port: int | None = Non
         favicon_path=ASSETS / "favicon.svg",
         show_error=True,
         share=False,  # whatever the environment says: a tunnel would let anybody in
-        head=head(),
+        head=files.head(),
         theme=theme(),
-        app_kwargs={"routes": [*files.routes(), *api.routes(session)]},
+        app_kwargs={
+            "routes": [*files.routes(), *api.routes(session)],
+            "middleware": [Middleware(EarlyHead, head=files.early_head())],
+        },
         **options,
     )
     session.preload()
