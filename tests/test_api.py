@@ -120,3 +120,26 @@ def test_a_full_server_says_so_and_is_free_again():
     for run in waiting:
         run.close()
     assert '"done"' in list(session.run(prompt="a", length=1))[-1]
+
+
+def test_the_default_pair_loads_once_a_page_has_asked_how_it_is():
+    loads = []
+    session = Session(pairs=Pairs(Turns(), load=lambda spec, progress: loads.append(spec) or tiny_pair()))
+    client = TestClient(Starlette(routes=routes(session)))
+    assert session.status() == {"state": "idle"} and loads == []
+    states = {client.post("/specdemo/ask/status", json={}).json()["state"] for _ in range(3)}
+    assert states <= {"loading", "ready"} and loads == [session.default]
+
+
+def test_a_load_that_failed_is_told_and_not_begun_again_by_asking():
+    loads = []
+
+    def fails(spec, progress):
+        loads.append(spec)
+        raise RuntimeError("the cable is out")
+
+    session = Session(pairs=Pairs(Turns(), load=fails))
+    client = TestClient(Starlette(routes=routes(session)))
+    client.post("/specdemo/ask/status", json={})
+    session.pairs.peek(session.default).done.wait(60)
+    assert client.post("/specdemo/ask/status", json={}).json()["state"] == "failed" and len(loads) == 1

@@ -55,8 +55,9 @@ class Session:
         self._places = threading.Semaphore(AT_ONCE)
 
     def preload(self) -> None:
-        """Begin to load the default pair in the background."""
-        self.pairs.get(self.default)
+        """Begin to load the default pair in the background, unless that has begun before."""
+        if self.pairs.peek(self.default) is None:
+            self.pairs.get(self.default)
 
     def warm_up(self) -> None:
         """Draw once in each theme: the first figure takes plotly a quarter of a second, and no reader should wait."""

@@ -16,6 +16,13 @@ from starlette.routing import BaseRoute, Route
 from ..session import Session
 from ..session.session import MAX_FILE
 
+
+def _status(session: Session, question: object) -> dict[str, object]:
+    """A page asks once it is painted. Only then does the default pair load: it would hold the painting up."""
+    session.preload()
+    return session.status()
+
+
 #: By its address below /specdemo/ask: what may be asked with an object of JSON. The answer is JSON, too.
 QUESTIONS: Mapping[str, Callable[[Session, dict], object]] = {
     "resync": Session.resync,
@@ -24,7 +31,7 @@ QUESTIONS: Mapping[str, Callable[[Session, dict], object]] = {
     "rounds": Session.rounds,
     "open": Session.open,
     "trace": Session.trace,
-    "status": lambda session, question: session.status(),
+    "status": _status,
 }
 
 #: By its address below /specdemo: what a new run is asked for with.

@@ -17,6 +17,8 @@ from .theme import theme
 #: Where the recorded runs lie.
 TRACES = ASSETS / "traces"
 
+_SOON_S = 3.0
+
 LOCAL, ANYWHERE = "127.0.0.1", "0.0.0.0"
 
 
@@ -34,7 +36,10 @@ def serve(
 
 
 def open_page(session: Session, host: str | None = LOCAL, port: int | None = None, **options: object) -> gr.Blocks:
-    """The page, being served; the default pair loads from now on. `options` go to gradio's `launch`."""
+    """The page, being served. `options` go to gradio's `launch`.
+
+    The default pair loads once a page has been painted (see `api`), which it would hold up, or soon if nobody comes.
+    """
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
     page = build(session)
     page.launch(
@@ -55,6 +60,8 @@ def open_page(session: Session, host: str | None = LOCAL, port: int | None = Non
         },
         **options,
     )
-    session.preload()
     threading.Thread(target=session.warm_up, daemon=True).start()
+    soon = threading.Timer(_SOON_S, session.preload)
+    soon.daemon = True
+    soon.start()
     return page
