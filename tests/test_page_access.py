@@ -25,7 +25,7 @@ def violations(page):
 def test_axe_finds_nothing_in_either_language(tiny, tab, scheme):  # noqa: F811
     page = tab(tiny, color_scheme=scheme, figures=True).set("the hand", length=20, seed=5).run().wait("done")
     page.page.click(".sd-rounds-table summary")
-    page.page.wait_for_selector(".sd-inspector[data-drawn] [data-figure=position] .ytick")
+    page.page.wait_for_selector(".sd-inspector[data-drawn] [data-figure=position] .ytick text")
     assert violations(page.page) == []
     page.page.click(".sd-language")
     expect(page.page.locator("#sd-run")).to_have_text(WORDS["zh"]["run"])
