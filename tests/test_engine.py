@@ -273,8 +273,8 @@ TWO_WORDS = constant([0.5, 0.5], context=8)
     ("wrong", "words"),
     [
         ({"prompt_ids": []}, ["prompt", "0 tokens", "at least 1"]),
-        ({"prompt_ids": [0, 2]}, ["prompt id 2", "0 to 1"]),
-        ({"prompt_ids": [-1]}, ["prompt id -1", "0 to 1"]),
+        ({"prompt_ids": [0, 2]}, ["Prompt id 2", "0 to 1"]),
+        ({"prompt_ids": [-1]}, ["Prompt id -1", "0 to 1"]),
         ({"prompt_ids": [0] * 8}, ["8 tokens", "at most 7"]),
         ({"k": -1}, ["k is -1", "at least 0"]),
         ({"k": 1.5}, ["k is 1.5", "whole number"]),

@@ -313,7 +313,7 @@ def test_uv_where_there_is_no_pip(bare, monkeypatch):
     ],
 )
 def test_what_a_failed_download_says(stderr, words):
-    assert words in wheel._why(stderr)
+    assert words in str(wheel._why(stderr))
 
 
 # Nothing half-made

@@ -23,6 +23,8 @@ def show(x: float, digits: int = 4) -> str:
         mantissa, exponent = f"{x:.{digits - 1}e}".split("e")
         return f"{mantissa}×10{str(int(exponent)).translate(_SUPERSCRIPT)}"
     text = f"{x:#.{digits}g}".rstrip(".")
+    if "e" in text:  # fewer digits than stand before the point
+        return f"{float(text):.0f}"
     return text if float(text) != 1 or digits >= _ALL else show(x, digits + 1)
 
 
