@@ -35,6 +35,7 @@ def test_the_lesson_goes_back_and_can_be_left(tiny, tab):  # noqa: F811
     page = tab(tiny, viewport=LECTURE).wait("recorded").page
     keys, title = page.keyboard, page.locator(".sd-lesson-title")
     page.click(".sd-lesson-switch")
+    expect(title).to_have_text(WORDS["en"][f"lesson_{STEPS[0]}_title"])
     walk = {"ArrowRight": 1, "ArrowLeft": 0, "End": -1, "ArrowDown": -1, "Home": 0}
     for key, step in walk.items():
         keys.press(key)

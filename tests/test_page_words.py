@@ -10,7 +10,8 @@ from specdemo.words import ENGLISH, WORDS
 
 #: All that a reader or a screen reader is told on the page, but not what a model or the reader wrote.
 TOLD = """() => {
-    const written = ".sd-pane, .sd-big, .sd-figure svg, .sd-pair, .sd-language, textarea, style, script";
+    const written =
+        ".sd-pane, .sd-asked q, .sd-big, .sd-figure svg, .sd-pair, .sd-language, textarea, style, script";
     const texts = [];
     for (const element of document.querySelectorAll("body *")) {
         if (element.closest(written)) continue;
@@ -22,16 +23,19 @@ TOLD = """() => {
 }"""
 
 
+#: What of a text is English only, its beginning and its end, where it has places, one by one.
+PIECES = {
+    piece.strip()
+    for key, text in ENGLISH.items()
+    for piece in re.split(r"\{\w+\}", text)
+    if len(re.findall(r"[A-Za-z]", piece)) > 3 and piece.strip() not in WORDS["zh"][key]
+}
+ANY_PIECE = re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(p) for p in sorted(PIECES, key=len, reverse=True))})(?!\w)")
+
+
 def english_on(page):
-    """What of the English words the page tells, beginning and end of a text with places counted one by one."""
-    pieces = {
-        piece.strip()
-        for key, text in ENGLISH.items()
-        for piece in re.split(r"\{\w+\}", text)
-        if len(re.findall(r"[A-Za-z]", piece)) > 3 and piece.strip() not in WORDS["zh"][key]
-    }
-    told = page.evaluate(TOLD)
-    return {(piece, text) for text in told for piece in pieces if re.search(rf"(?<!\w){re.escape(piece)}(?!\w)", text)}
+    """What of the English words the page tells, and where."""
+    return {(found.group(), text) for text in set(page.evaluate(TOLD)) for found in ANY_PIECE.finditer(text)}
 
 
 def test_the_language_changes_in_the_midst_of_a_run_and_nothing_is_lost(serve, tab):  # noqa: F811
