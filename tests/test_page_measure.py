@@ -79,7 +79,7 @@ def test_does_it_pay_on_the_page_before_any_model(serve, tab):
     try:
         page = tab(server, figures=True)
         pay = opened(page, "pay")
-        page.page.wait_for_selector(".sd-pay[data-drawn=recorded]")
+        page.page.wait_for_selector(".sd-pay[data-drawn=recorded-english]")
         acceptance = measure(load(TRACES / "english.json.gz").rounds).acceptance
         expect(pay.locator(".sd-sentences")).to_contain_text(f"α = {acceptance:.3f}")
         for figure in ("speedup", "positions"):
