@@ -43,6 +43,9 @@ class Blurred:
     def feed(self, ids: torch.Tensor) -> torch.Tensor:
         return self._model.feed(ids) / BLUR
 
+    def feed_narrow(self, ids: torch.Tensor) -> torch.Tensor:
+        return self._model.feed_narrow(ids) / BLUR
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
