@@ -42,8 +42,13 @@ class Speller:
             events.append(self._spelled(event, self._tail if event.outcome.emitted else lost))
         return replace(round_, events=tuple(events))
 
+    @property
+    def rest(self) -> str:
+        """What an unfinished last character decodes to so far; it belongs to the last emitted token."""
+        return self._tail.rest
+
     def flush(self) -> str:
-        """What an unfinished last character decodes to; it belongs to the last emitted token."""
+        """The rest, at the end of the text."""
         return self._tail.finish()
 
     def _spelled(self, event: TokenEvent, tail: "_Tail") -> TokenEvent:
@@ -90,7 +95,12 @@ class _Tail:
     @property
     def pending(self) -> bool:
         """Whether a character has begun and is not finished."""
-        return self._given < len(self._text)
+        return bool(self.rest)
+
+    @property
+    def rest(self) -> str:
+        """What of the text was not handed out."""
+        return self._text[self._given :]
 
     def add(self, *ids: int) -> str:
         """What the text gains by `ids`, without a last character that is unfinished."""

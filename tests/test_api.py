@@ -8,7 +8,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from tiny import tiny_pair
 
-from specdemo.session import Library, Pairs, Session, Turns
+from specdemo.session import Here, Library, Session
 from specdemo.session.session import AT_ONCE
 from specdemo.trace import from_json
 from specdemo.ui import api
@@ -23,7 +23,7 @@ ANYTHING = (None, True, 0, -1, 10**40, 1.5, "", "x", "recorded", [], [1, 2], {},
 
 @pytest.fixture(scope="module")
 def session():
-    return Session(Library(TRACES), Pairs(Turns(), load=lambda spec, progress: tiny_pair()))
+    return Session(Library(TRACES), Here(load=lambda spec, progress: tiny_pair()))
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_a_setting_that_does_not_exist_is_told(client):
 
 def test_a_full_server_says_so_and_is_free_again():
     gate, tiny = threading.Event(), tiny_pair()
-    session = Session(pairs=Pairs(Turns(), load=lambda spec, progress: gate.wait(60) and tiny))
+    session = Session(place=Here(load=lambda spec, progress: gate.wait(60) and tiny))
     waiting = [session.run(prompt="a", length=1) for _ in range(AT_ONCE)]
     for run in waiting:
         next(run)
@@ -124,7 +124,7 @@ def test_a_full_server_says_so_and_is_free_again():
 
 def test_the_default_pair_loads_once_a_page_has_asked_how_it_is():
     loads = []
-    session = Session(pairs=Pairs(Turns(), load=lambda spec, progress: loads.append(spec) or tiny_pair()))
+    session = Session(place=Here(load=lambda spec, progress: loads.append(spec) or tiny_pair()))
     client = TestClient(Starlette(routes=routes(session)))
     assert session.status() == {"state": "idle"} and loads == []
     states = {client.post("/specdemo/ask/status", json={}).json()["state"] for _ in range(3)}
@@ -138,8 +138,8 @@ def test_a_load_that_failed_is_told_and_not_begun_again_by_asking():
         loads.append(spec)
         raise RuntimeError("the cable is out")
 
-    session = Session(pairs=Pairs(Turns(), load=fails))
+    session = Session(place=Here(load=fails))
     client = TestClient(Starlette(routes=routes(session)))
     client.post("/specdemo/ask/status", json={})
-    session.pairs.peek(session.default).done.wait(60)
+    session.place.pairs.peek(session.default).done.wait(60)
     assert client.post("/specdemo/ask/status", json={}).json()["state"] == "failed" and len(loads) == 1

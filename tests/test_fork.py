@@ -4,13 +4,13 @@ import json
 from dataclasses import replace
 
 import pytest
-from test_session import pairs_of, request
+from test_session import place_of, request
 from tiny import tiny_pair
 
 from specdemo.drafters import ModelDrafter
 from specdemo.engine import decode, speculate
 from specdemo.records import Outcome
-from specdemo.session import LANES, Log, Run, Session, Turns
+from specdemo.session import LANES, Log, Run, Session
 from specdemo.session.fork import forked
 from specdemo.trace import from_json, to_json
 
@@ -23,7 +23,7 @@ def pair():
 @pytest.fixture(scope="module")
 def log(pair):
     """A finished run with tokens of every outcome."""
-    run = Run(request(length=40, seed=5), pairs_of(pair), Turns())
+    run = Run(request(length=40, seed=5), place_of(pair))
     list(run.deltas())
     return run.look()
 
@@ -147,7 +147,7 @@ def english(stream):
 
 @pytest.fixture
 def session(pair):
-    return Session(pairs=pairs_of(pair))
+    return Session(place=place_of(pair))
 
 
 @pytest.fixture
@@ -199,14 +199,14 @@ def test_what_cannot_follow_is_told_and_the_next_run_is_fine(session, first, pai
 
 
 def test_a_token_that_ends_the_text_has_nothing_after_it(session, first, pair):
-    session.pairs = pairs_of(replace(pair, stop_ids=frozenset({2})))
+    session.place = place_of(replace(pair, stop_ids=frozenset({2})))
     asked = {"run": first, "lane": "spec", "round": 0, "event": 0, "token": 2}
     assert "ends the text" in english(session.fork(asked))
 
 
 def test_a_fork_beyond_the_context_is_told():
     pair = replace(tiny_pair(max_position_embeddings=64), stop_ids=frozenset())
-    session = Session(pairs=pairs_of(pair))
+    session = Session(place=place_of(pair))
     run = deltas(session.run(prompt="the hand", length=400))[-1]["run"]
     last = len(session._kept({"run": run}).look().rounds["plain"]) - 1
     here = {"run": run, "lane": "plain", "round": last, "event": 0, "token": 5}

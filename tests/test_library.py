@@ -4,12 +4,12 @@ import json
 import random
 
 import pytest
-from test_session import pairs_of
+from test_session import place_of
 from test_trace import FAULTS, SMALL, changed
 from tiny import tiny_pair
 
 from specdemo.records import Outcome
-from specdemo.session import Library, Pairs, Session, Turns
+from specdemo.session import Here, Library, Session
 from specdemo.session.library import RECORDINGS
 from specdemo.session.session import MAX_FILE, MAX_TOKENS
 from specdemo.trace import from_json, load, to_json
@@ -23,7 +23,7 @@ def no_load(spec, progress):
 @pytest.fixture(scope="module")
 def session():
     """One that has no model to load."""
-    return Session(Library(TRACES), Pairs(Turns(), load=no_load))
+    return Session(Library(TRACES), Here(load=no_load))
 
 
 # -- recordings -------------------------------------------------------------------------------------------------------
@@ -83,10 +83,10 @@ def test_a_recording_answers_all_that_a_run_answers(session):
 
 def test_an_opened_run_gives_the_same_pictures_as_the_live_one():
     """Every figure and sentence of every token, and the figure of the rounds, number for number."""
-    live = Session(pairs=pairs_of(tiny_pair()))
+    live = Session(place=place_of(tiny_pair()))
     run = json.loads(list(live.run(prompt="the hand", length=24, seed=5))[-1])["run"]
     text = live.trace({"run": run})
-    elsewhere = Session(pairs=Pairs(Turns(), load=no_load))
+    elsewhere = Session(place=Here(load=no_load))
     opened = elsewhere.open({"text": text})
     before, after = (
         {lane: rows for lane, rows in snapshot.items() if lane in ("spec", "plain", "stats", "pick")}

@@ -16,7 +16,7 @@ from tiny import tiny_pair
 from specdemo import maths
 from specdemo.check import FALSE_ALARM
 from specdemo.metrics import measure
-from specdemo.session import Library, Pairs, Session, Turns, proof
+from specdemo.session import Here, Library, Session, proof
 from specdemo.session import measurement as measurement_module
 from specdemo.session.measurements import Measurements
 from specdemo.session.pay import KS, MOST_LENGTH, MOST_TURNS, Pay
@@ -38,10 +38,7 @@ def pair():
 
 
 def session_of(pair):
-    turns = Turns()
-    session = Session(Library(TRACES), Pairs(turns, load=lambda spec, progress: pair))
-    session.turns = turns
-    return session
+    return Session(Library(TRACES), Here(load=lambda spec, progress: pair))
 
 
 @pytest.fixture
@@ -163,7 +160,7 @@ def test_a_stop_in_the_middle_keeps_what_was_found_and_frees_the_turn():
     stopped = checks.stop({"run": told["run"]})
     assert stopped["phase"]["name"] == "stopped" and stopped["shown"]["tests"]
     assert any("Stopped at" in line["text"] for line in stopped["shown"]["lines"])
-    with session.turns.take("another", threading.Event()) as mine:
+    with session.place.turns.take("another", threading.Event()) as mine:
         assert mine and gated.passes <= passes + 12, "the stopped check went on"  # no more than a run's worth
 
 
@@ -171,7 +168,7 @@ def test_a_check_that_nobody_looks_at_ends(session, monkeypatch):
     monkeypatch.setattr(measurement_module, "LEASE_S", 0.0)
     checks = checks_of(session)
     checks.start({"fields": FIELDS, "runs": 600})
-    with session.turns.take("another", threading.Event()) as mine:
+    with session.place.turns.take("another", threading.Event()) as mine:
         assert mine
 
 

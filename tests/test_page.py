@@ -16,9 +16,10 @@ from playwright.sync_api import Page, expect, sync_playwright
 from tiny import byte_tokenizer, tiny_pair
 
 from specdemo.records import Outcome
-from specdemo.session import Library, Pairs, Session, Turns
+from specdemo.session import Here, Library, Session
 from specdemo.trace import from_json, load
 from specdemo.ui.serve import TRACES, open_page
+from specdemo.words import Saying
 
 LIMIT_MS = 60_000
 WIDE, NARROW = {"width": 1366, "height": 768}, {"width": 400, "height": 860}
@@ -61,22 +62,22 @@ class Server:
     def __init__(self, pair=None, recorded=True):
         self.pair, self.gate = pair, threading.Event()
         self.gate.set()
-        self.session = Session(Library(TRACES) if recorded else None, self._pairs() if pair else None)
+        self.session = Session(Library(TRACES) if recorded else None, self._place() if pair else None)
         port = free_port()
         self.blocks = open_page(self.session, port=port, quiet=True)
         self.url = f"http://127.0.0.1:{port}/"
 
-    def _pairs(self):
-        return Pairs(Turns(), load=self._load)
+    def _place(self):
+        return Here(load=self._load)
 
     def _load(self, spec, progress):
-        progress(0.4, "Reading the target …")
+        progress(0.4, Saying("model_reading", name="it"))
         self.gate.wait(LIMIT_MS / 1000)
         return self.pair
 
     def change(self, pair):
         """From now on runs get this pair."""
-        self.pair, self.session.pairs = pair, self._pairs()
+        self.pair, self.session.place = pair, self._place()
         return self
 
     def close(self):
@@ -299,7 +300,7 @@ def test_the_recorded_run_is_there_before_any_model(serve, tab):
         page.wait_drawn(picked.removeprefix("sd-"))
         assert page.page.locator("[data-figure=residual] svg.main-svg").first.is_visible()
         page.run().wait("loading")
-        expect(page.page.locator(".sd-phase-text")).to_have_text("Loading the models. Reading the target …")
+        expect(page.page.locator(".sd-phase-text")).to_have_text("Loading the models. Reading it …")
         server.gate.set()
         page.wait("done")
     finally:
@@ -311,7 +312,7 @@ def test_how_the_models_come_is_told_without_a_run(serve, tab):
     server.gate.clear()
     server.session.preload()
     page = tab(server)
-    expect(page.page.locator(".sd-pair summary")).to_have_text("Reading the target …")
+    expect(page.page.locator(".sd-pair summary")).to_have_text("Reading it …")
     server.gate.set()
     expect(page.page.locator(".sd-pair summary")).to_contain_text("tiny target")
 

@@ -20,7 +20,7 @@ from specdemo.metrics import measure
 from specdemo.models import CATALOGUE, LoadError
 from specdemo.pace import Pace
 from specdemo.records import Outcome, Round, TokenEvent
-from specdemo.session import LANES, Log, Pairs, Phase, Request, Run, Session, Store, Turns
+from specdemo.session import LANES, Here, Log, Pairs, Phase, Request, Run, Session, Store, Turns
 from specdemo.session import run as run_module
 from specdemo.trace import from_json, to_json
 from specdemo.words import Refusal, Saying, everywhere
@@ -33,8 +33,8 @@ def pair():
     return tiny_pair()
 
 
-def pairs_of(pair, turns=None):
-    return Pairs(turns or Turns(), load=lambda spec, progress: pair)
+def place_of(pair):
+    return Here(load=lambda spec, progress: pair)
 
 
 def request(**fields):
@@ -96,7 +96,7 @@ def assembled(deltas):
 
 def test_the_page_gets_exactly_what_the_engine_makes(pair):
     asked = request(k=3, temperature=0.9)
-    run = Run(asked, pairs_of(pair), Turns())
+    run = Run(asked, place_of(pair))
     rounds = assembled(told(run))
     ids = pair.encode("the hand", True)
     target = pair.open_target()
@@ -113,7 +113,7 @@ def test_the_page_gets_exactly_what_the_engine_makes(pair):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_texts_on_the_page_are_the_decoding_of_all_ids(pair, seed):
-    run = Run(request(prompt="the 你 and", seed=seed, temperature=1.5), pairs_of(pair), Turns())
+    run = Run(request(prompt="the 你 and", seed=seed, temperature=1.5), place_of(pair))
     deltas = told(run)
     prompt = pair.encode("the 你 and", True)
     for lane, rounds in assembled(deltas).items():
@@ -127,7 +127,7 @@ def test_texts_on_the_page_are_the_decoding_of_all_ids(pair, seed):
 
 
 def test_the_last_delta_says_why_each_lane_ended_and_its_numbers_are_those_of_all_rounds(pair):
-    run = Run(request(length=7, seed=1), pairs_of(pair), Turns())
+    run = Run(request(length=7, seed=1), place_of(pair))
     last = told(run)[-1]
     trace = run.trace()
     assert last["phase"]["name"] == "done"
@@ -140,14 +140,14 @@ def test_the_last_delta_says_why_each_lane_ended_and_its_numbers_are_those_of_al
 
 def test_a_full_context_is_told():
     pair = replace(tiny_pair(max_position_embeddings=48), stop_ids=frozenset())
-    run = Run(request(length=400), pairs_of(pair), Turns())
+    run = Run(request(length=400), place_of(pair))
     assert told(run)[-1]["phase"] == {"name": "done", "spec": "context", "plain": "context"}
 
 
 def test_the_seed_that_was_drawn_is_told_and_runs_the_same_again(pair):
-    first = Run(request(seed=None), pairs_of(pair), Turns())
+    first = Run(request(seed=None), place_of(pair))
     seed = told(first)[0]["head"]["seed"]
-    again = Run(request(seed=seed), pairs_of(pair), Turns())
+    again = Run(request(seed=seed), place_of(pair))
     told(again)
     ids = [[event.token_id for event in round_.events] for round_ in first.trace().rounds]
     assert ids == [[event.token_id for event in round_.events] for round_ in again.trace().rounds]
@@ -156,7 +156,7 @@ def test_the_seed_that_was_drawn_is_told_and_runs_the_same_again(pair):
 def test_updates_come_at_most_once_in_their_interval(pair, monkeypatch):
     monkeypatch.setattr(run_module, "UPDATE_S", 0.2)
     start = time.monotonic()
-    deltas = told(Run(request(length=60), pairs_of(pair), Turns()))
+    deltas = told(Run(request(length=60), place_of(pair)))
     assert len(deltas) <= 2 + (time.monotonic() - start) / 0.2
     assert assembled(deltas)["spec"]
 
@@ -169,7 +169,7 @@ def test_the_first_delta_comes_before_any_model():
         gate.wait(LIMIT_S)
         return tiny_pair()
 
-    run = Run(request(), Pairs(Turns(), load=load), Turns())
+    run = Run(request(), Here(load=load))
     deltas = run.deltas()
     first = json.loads(next(deltas))
     assert first["phase"]["name"] == "loading" and first["head"]["prompt"] == "the hand"
@@ -182,7 +182,7 @@ def test_the_first_delta_comes_before_any_model():
 
 def test_a_pair_without_a_chat_template_reads_the_prompt_as_it_is(pair):
     bare = replace(pair, tokenizer=_without_template(pair.tokenizer))
-    run = Run(request(chat=True), pairs_of(bare), Turns())
+    run = Run(request(chat=True), place_of(bare))
     told(run)
     assert list(run.trace().prompt_ids) == bare.encode("the hand", False)
     assert run.look().chat is False
@@ -201,8 +201,8 @@ def _without_template(tokenizer):
 
 def test_a_stop_is_told_at_once_and_frees_the_machine_within_a_round(pair):
     slow, spies = spied(pair)
-    turns = Turns()
-    run = Run(request(length=400, temperature=1.0), pairs_of(replace(slow, stop_ids=frozenset()), turns), turns)
+    place = place_of(replace(slow, stop_ids=frozenset()))
+    run = Run(request(length=400, temperature=1.0), place)
     deltas = run.deltas()
     until(lambda: json.loads(next(deltas)).get("spec"), "the first round")
     run.stop()
@@ -211,7 +211,7 @@ def test_a_stop_is_told_at_once_and_frees_the_machine_within_a_round(pair):
     assert len(rest) == 1 and rest[0]["phase"]["name"] == "stopped"
     until(lambda: not run._worker.is_alive(), "the engine's end")
     assert sum(spy.passes for spy in spies) <= passes + 2, "more than the round that it was in"
-    with turns.take("next", threading.Event()) as mine:
+    with place.turns.take("next", threading.Event()) as mine:
         assert mine
     trace = run.trace()
     assert trace.rounds and from_json(to_json(trace)) == trace
@@ -219,7 +219,7 @@ def test_a_stop_is_told_at_once_and_frees_the_machine_within_a_round(pair):
 
 def test_closing_the_generator_stops_the_engine(pair):
     slow, spies = spied(pair)
-    run = Run(request(length=400), pairs_of(replace(slow, stop_ids=frozenset())), Turns())
+    run = Run(request(length=400), place_of(replace(slow, stop_ids=frozenset())))
     deltas = run.deltas()
     until(lambda: json.loads(next(deltas)).get("spec"), "the first round")
     deltas.close()
@@ -231,7 +231,7 @@ def test_closing_the_generator_stops_the_engine(pair):
 def test_a_stop_does_not_wait_for_a_long_prompt_to_be_read(pair):
     gate = threading.Event()
     slow, _ = spied(pair, at=lambda n: gate.wait(LIMIT_S))
-    run = Run(request(), pairs_of(slow), Turns())
+    run = Run(request(), place_of(slow))
     deltas = run.deltas()
     until(lambda: json.loads(next(deltas))["phase"]["name"] == "prompt", "the reading of the prompt")
     run.stop()
@@ -244,14 +244,13 @@ def test_a_stop_does_not_wait_for_a_long_prompt_to_be_read(pair):
 def test_a_generator_can_be_closed_at_every_point_and_the_next_run_is_as_ever(pair):
     expected = None
     for closed_after in (1, 2, 3, 5, 8):
-        turns = Turns()
-        pairs = pairs_of(pair, turns)
-        run = Run(request(length=60), pairs, turns)
+        place = place_of(pair)
+        run = Run(request(length=60), place)
         deltas = run.deltas()
         for _ in zip(range(closed_after), deltas):
             pass
         deltas.close()
-        after = Run(request(), pairs, turns)
+        after = Run(request(), place)
         told(after)
         ids = [event.token_id for round_ in after.trace().rounds for event in round_.events]
         expected = expected or ids
@@ -262,12 +261,11 @@ def test_a_generator_can_be_closed_at_every_point_and_the_next_run_is_as_ever(pa
 
 
 def test_a_second_run_waits_says_so_and_then_runs(pair):
-    turns = Turns()
-    pairs = pairs_of(replace(pair, stop_ids=frozenset()), turns)
-    first = Run(request(length=400), pairs, turns)
+    place = place_of(replace(pair, stop_ids=frozenset()))
+    first = Run(request(length=400), place)
     running = first.deltas()
     until(lambda: json.loads(next(running)).get("spec"), "the first round")
-    second = Run(request(length=4), pairs, turns)
+    second = Run(request(length=4), place)
     waiting = second.deltas()
     until(lambda: json.loads(next(waiting))["phase"] == {"name": "waiting", "ahead": 1}, "the second run's turn")
     assert not second.look().rounds["spec"]
@@ -276,21 +274,22 @@ def test_a_second_run_waits_says_so_and_then_runs(pair):
 
 
 def test_a_run_that_gives_up_waiting_leaves_the_line(pair):
-    turns, busy, done = Turns(), threading.Event(), threading.Event()
+    place, busy, done = place_of(pair), threading.Event(), threading.Event()
+    assert place.pairs.get(request().pair).done.wait(LIMIT_S)
 
     def hold():
-        with turns.take("holder", threading.Event()):
+        with place.turns.take("holder", threading.Event()):
             busy.set()
             done.wait(LIMIT_S)
 
     threading.Thread(target=hold, daemon=True).start()
     busy.wait(LIMIT_S)
-    run = Run(request(), Pairs(Turns(), load=lambda spec, progress: pair), turns)
+    run = Run(request(), place)
     deltas = run.deltas()
     until(lambda: json.loads(next(deltas))["phase"]["name"] == "waiting", "the line")
     deltas.close()
     until(lambda: not run._worker.is_alive(), "its leaving")
-    assert turns.ahead("nobody") == 0 and len(turns._line) == 1
+    assert place.turns.ahead("nobody") == 0 and len(place.turns._line) == 1
     done.set()
 
 
@@ -343,12 +342,12 @@ def out_of_memory(passes):
 )
 def test_a_fault_becomes_one_sentence_and_the_next_run_is_fine(pair, at, sentence):
     broken, _ = spied(replace(pair, stop_ids=frozenset()), at)
-    turns = Turns()
-    run = Run(request(), pairs_of(broken, turns), turns)
+    place = Here(load=lambda spec, progress: broken if spec is request().pair else pair)
+    run = Run(request(), place)
     last = told(run)[-1]
     assert last["phase"]["name"] == "failed" and last["phase"]["sentence"]["en"].startswith(sentence)
     assert run.trace().rounds, "what was written before stays"
-    assert told(Run(request(), pairs_of(pair, turns), turns))[-1]["phase"]["name"] == "done"
+    assert told(Run(request(pair="gpt2-xl"), place))[-1]["phase"]["name"] == "done"
 
 
 def test_logits_that_are_no_distribution_are_told(pair):
@@ -359,7 +358,7 @@ def test_logits_that_are_no_distribution_are_told(pair):
             return logits * float("nan") if self.passes == 4 else logits
 
     broken = replace(pair, target=replace(pair.target, open=lambda: Nan(pair.target.open(), None)))
-    last = told(Run(request(), pairs_of(broken), Turns()))[-1]
+    last = told(Run(request(), place_of(broken)))[-1]
     assert last["phase"]["name"] == "failed" and "The target's logits" in last["phase"]["sentence"]["en"]
 
 
@@ -372,11 +371,10 @@ def test_a_failed_load_is_told_and_tried_again_by_the_next_run(pair):
             raise outcome
         return outcome
 
-    turns = Turns()
-    pairs = Pairs(turns, load=load)
-    last = told(Run(request(), pairs, turns))[-1]
+    place = Here(load=load)
+    last = told(Run(request(), place))[-1]
     assert last["phase"] == {"name": "failed", "sentence": everywhere(Saying("hub_unknown", name="it"))}
-    assert told(Run(request(), pairs, turns))[-1]["phase"]["name"] == "done"
+    assert told(Run(request(), place))[-1]["phase"]["name"] == "done"
 
 
 # -- pairs ------------------------------------------------------------------------------------------------------------
@@ -389,9 +387,8 @@ def test_a_pair_is_loaded_once_for_all_who_ask(pair):
         loads.append(spec)
         return pair
 
-    turns = Turns()
-    pairs = Pairs(turns, load=load)
-    runs = [Run(request(seed=seed, length=4), pairs, turns) for seed in range(3)]
+    place = Here(load=load)
+    runs = [Run(request(seed=seed, length=4), place) for seed in range(3)]
     threads = [threading.Thread(target=told, args=(run,)) for run in runs]
     for thread in threads:
         thread.start()
@@ -452,7 +449,7 @@ def test_a_request_out_of_range_names_the_value_and_the_range(fields, message):
 
 @pytest.mark.parametrize("fields", [{"k": "auto"}, {"k": 3, "auto": True}])
 def test_a_run_may_choose_its_k_and_its_trace_says_so(pair, fields):
-    run = Run(request(length=40, **fields), pairs_of(pair), Turns())
+    run = Run(request(length=40, **fields), place_of(pair))
     first = next(delta["head"] for delta in told(run) if "head" in delta)
     trace = run.trace()
     assert first["k"] is None and trace.k is None and from_json(to_json(trace)) == trace
@@ -522,15 +519,15 @@ def test_a_run_stopped_while_its_pair_loads_does_not_keep_the_pair(pair):
         made.append(weakref.ref(heavy))
         return heavy
 
-    pairs = Pairs(Turns(), load=load)
-    run = Run(request(), pairs, Turns())
+    place = Here(load=load)
+    run = Run(request(), place)
     deltas = run.deltas()
     next(deltas)
-    until(lambda: pairs.peek(request().pair), "the run to ask for its pair")
+    until(lambda: place.readiness(request().pair), "the run to ask for its pair")
     deltas.close()
     gate.set()
     until(lambda: made, "the loading to end")
-    pairs._loadings.clear()
+    place.pairs._loadings.clear()
     until(lambda: gc.collect() is not None and made[0]() is None, "nobody to hold the pair")
     assert run.look().phase.name == "stopped"
 
@@ -542,7 +539,7 @@ def _log(name):
 @pytest.fixture(scope="module")
 def session(pair):
     """A session with one finished run, and that run's id."""
-    session = Session(pairs=pairs_of(replace(pair, stop_ids=frozenset())))
+    session = Session(place=place_of(replace(pair, stop_ids=frozenset())))
     deltas = [json.loads(text) for text in session.run(prompt="the hand", k=3, length=30, seed=3, temperature=1.0)]
     return session, deltas
 
@@ -574,7 +571,7 @@ def test_an_unknown_run_has_no_answer(session, run):
 
 def test_ids_of_runs_cannot_be_guessed(pair):
     """128 bits each: 50 that are not distinct have a chance below 1e-35."""
-    ids = {Run(request(), pairs_of(pair), Turns()).id for _ in range(50)}
+    ids = {Run(request(), place_of(pair)).id for _ in range(50)}
     assert len(ids) == 50 and all(len(run_id) >= 22 for run_id in ids)
 
 
@@ -645,13 +642,13 @@ def test_a_refused_request_is_one_delta(session):
 
 
 def test_own_models_can_be_switched_off(pair):
-    session = Session(pairs=pairs_of(pair), own_models=False)
+    session = Session(place=place_of(pair), own_models=False)
     (refusal,) = session.run(prompt="the hand", pair="own", target="/etc", draft="/home")
     assert json.loads(refusal)["phase"]["sentence"] == everywhere(Saying("own_off"))
 
 
 def test_two_runs_at_once_keep_apart(pair):
-    session = Session(pairs=pairs_of(replace(pair, stop_ids=frozenset())))
+    session = Session(place=place_of(replace(pair, stop_ids=frozenset())))
     results, alone = {}, {}
 
     def go(into, prompt):
@@ -678,7 +675,7 @@ def test_the_status_follows_the_default_pair(pair):
         gate.wait(LIMIT_S)
         return pair
 
-    session = Session(pairs=Pairs(Turns(), load=load))
+    session = Session(place=Here(load=load))
     assert session.status() == {"state": "idle"}
     session.preload()
     until(lambda: session.status().get("fraction") == 0.5, "the loading")

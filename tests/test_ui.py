@@ -13,7 +13,7 @@ import pytest
 from specdemo.models import CATALOGUE
 from specdemo.palette import PALETTE, THEMES
 from specdemo.records import Outcome
-from specdemo.session import Library, Pairs, Request, Session, Turns
+from specdemo.session import Here, Library, Request, Session
 from specdemo.ui.controls import controls
 from specdemo.ui.files import ASSETS, SCRIPTS, head, template, variables
 from specdemo.ui.labels import Labels
@@ -32,7 +32,7 @@ def no_load(spec, progress):
 
 @pytest.fixture(scope="module")
 def config():
-    session = Session(Library(TRACES), Pairs(Turns(), load=no_load))
+    session = Session(Library(TRACES), Here(load=no_load))
     return build(session).get_config_file()
 
 
@@ -128,6 +128,6 @@ def test_the_form_offers_exactly_what_a_request_takes():
 
 def test_own_models_are_offered_only_where_they_may_be_loaded():
     for allowed in (True, False):
-        session = Session(None, Pairs(Turns(), load=no_load), own_models=allowed)
+        session = Session(None, Here(load=no_load), own_models=allowed)
         (models,) = components(build(session).get_config_file(), "dropdown")
         assert ("own" in [value for _, value in models["choices"]]) == allowed

@@ -13,7 +13,7 @@ import torch
 from specdemo.metrics import measure, speedup
 from specdemo.models import Pair, load_pair
 from specdemo.records import Trace
-from specdemo.session import Pairs, Request, Run, Turns, recording
+from specdemo.session import Here, Request, Run, recording
 from specdemo.session.library import RECORDINGS
 from specdemo.trace import save
 from specdemo.ui.serve import TRACES
@@ -71,10 +71,9 @@ def poor(pair: Pair) -> Pair:
 
 def record(pair: Pair, **fields: object) -> Trace:
     """A run of the page, without a page: the second of two, so that everything is warm."""
-    turns = Turns()
-    pairs = Pairs(turns, load=_loaded(pair))
+    place = Here(load=_loaded(pair))
     for length in (16, fields["length"]):
-        run = Run(Request.of(**{**fields, "length": length}), pairs, turns)
+        run = Run(Request.of(**{**fields, "length": length}), place)
         for _ in run.deltas():
             pass
         phase = run.look().phase

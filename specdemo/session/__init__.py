@@ -4,6 +4,7 @@ from .library import Library, recording
 from .log import LANES, Log
 from .pairs import Loading, Pairs
 from .phase import Phase
+from .place import Here, Place
 from .request import Request
 from .run import Run
 from .session import Session
@@ -12,11 +13,13 @@ from .turns import Turns
 
 __all__ = [
     "LANES",
+    "Here",
     "Library",
     "Loading",
     "Log",
     "Pairs",
     "Phase",
+    "Place",
     "Request",
     "Run",
     "Session",

@@ -1,15 +1,13 @@
 """What is measured on a pair for the page: what is found takes the place of what was found before."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..models import Pair, PairSpec
 from .job import Job, new_id
-from .pairs import Pairs
 from .phase import Phase
-from .turns import Turns
+from .place import Place, Work
 
 #: Seconds after which a measurement that nobody looks at ends: its tab is closed.
 LEASE_S = 10.0
@@ -40,29 +38,21 @@ class Sheet:
 
 
 class Measurement(Job[Sheet]):
-    """`begin(pair)` does the work: it yields None after each short step, and what it has found now and then."""
+    """Work that yields None after each short step, and what it has found now and then."""
 
-    def __init__(
-        self,
-        head: Mapping[str, object],
-        spec: PairSpec,
-        begin: Callable[[Pair], Iterator[Found | None]],
-        pairs: Pairs,
-        turns: Turns,
-    ) -> None:
-        loading = Phase("loading", {"fraction": 0.0, "sentence": ""})
-        super().__init__(Sheet(new_id(), loading, head), spec, pairs, turns)
-        self._begin, self._looked = begin, time.monotonic()
+    def __init__(self, head: Mapping[str, object], work: Work, place: Place) -> None:
+        super().__init__(Sheet(new_id(), Phase("loading", {"fraction": 0.0, "sentence": ""}), head), work, place)
+        self._looked = time.monotonic()
 
     def look(self) -> Sheet:
         self._looked = time.monotonic()
         return super().look()
 
-    def _steps(self, pair: Pair) -> Iterator[Found | None]:
-        for found in self._begin(pair):
+    def _all_news(self) -> Iterator[object]:
+        for news in super()._all_news():
             if time.monotonic() - self._looked > LEASE_S:
                 self.stop()
-            yield found
+            yield news
 
     def _take(self, news: Found) -> None:
         self._log.found, self._log.news = news, self._log.news + 1

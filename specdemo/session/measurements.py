@@ -1,15 +1,15 @@
 """The measurements of a tab: begun, looked at and stopped by whatever a browser may send."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from ..models import Pair
 from ..palette import ThemeName
 from ..records import is_whole
 from ..words import Spoken, Words
 from .asking import Question, theme_of, words_of
 from .measurement import Found, Measurement
 from .phase import Phase
+from .place import Work
 from .request import Request
 from .session import Session
 from .store import Store
@@ -18,13 +18,12 @@ from .store import Store
 class Plan(NamedTuple):
     """What is to be measured.
 
-    head   what was asked for, for the page
-    begin  as for `Measurement`
+    head  what was asked for, for the page
+    work  as for `Measurement`
     """
 
-    request: Request
     head: Mapping[str, object]
-    begin: Callable[[Pair], Iterator[Found | None]]
+    work: Work
 
 
 #: What is found as JSON, in a theme and a language, and as the question wants it.
@@ -47,7 +46,7 @@ class Measurements:
         except ValueError as error:
             said = error.saying if isinstance(error, Spoken) else str(error)
             return {"phase": Phase("failed", {"sentence": said}).told()}
-        measurement = Measurement(plan.head, request.pair, plan.begin, self._session.pairs, self._session.turns)
+        measurement = Measurement(plan.head, plan.work, self._session.place)
         self._kept.put(measurement.id, measurement)
         measurement.start()
         return self._told(measurement, question)

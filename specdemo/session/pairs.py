@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ..models import LoadError, Pair, PairSpec, load_pair
 from ..words import Saying
+from .phase import Phase
 from .turns import Turns
 
 #: Pairs kept in memory; the one that was asked for longest ago goes first.
@@ -26,6 +27,10 @@ class Loading:
     pair: Pair | None = None
     error: Saying | None = None
     done: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def phase(self) -> Phase:
+        return Phase("loading", {"fraction": self.fraction, "sentence": self.sentence})
 
     def tell(self, fraction: float, sentence: Saying) -> None:
         self.fraction, self.sentence = fraction, sentence

@@ -15,6 +15,7 @@ from ..view.numbers import show as number
 from ..words import Refusal, Saying, Words
 from .asking import Question, theme_of, words_of
 from .measurements import Measurements, Plan
+from .place import Work
 from .request import Request
 from .session import Session
 
@@ -97,7 +98,7 @@ def plan(request: Request, question: Question) -> Plan:
         "length": length,
         "clamped": (turns, length) != (wanted["turns"], wanted["length"]),
     }
-    return Plan(request, head, partial(_sweeps, request, turns, length))
+    return Plan(head, Work(request.pair, partial(_sweeps, request, turns, length), turns * (len(KS) + 1) * length))
 
 
 def _count(name: str, value: object) -> int:

@@ -14,6 +14,7 @@ from ..view.proof import comparison_figure, conclusions, contrast_figure, contra
 from ..words import Refusal, Words
 from .asking import Question
 from .measurements import Plan
+from .place import Work
 from .request import Request
 
 #: Runs of the engine that a page may ask for.
@@ -55,7 +56,8 @@ def plan(request: Request, question: Question) -> Plan:
         "asked": min(wanted, 10**12),
         "clamped": wanted > runs,
     }
-    return Plan(request, head, partial(_proofs, request, runs))
+    # The engine and the target alone, each of whose runs is a round or a few.
+    return Plan(head, Work(request.pair, partial(_proofs, request, runs), 2 * runs * (request.k + 1)))
 
 
 def _proofs(request: Request, runs: int, pair: Pair) -> Iterator[Proof | None]:

@@ -18,12 +18,11 @@ from .asking import Answer, Question, theme_of, told, words_of
 from .fork import forked
 from .library import Library
 from .log import LANES, Lane, Log
-from .pairs import Pairs
 from .phase import Phase
+from .place import Here, Place
 from .request import FIELDS, OWN, Request
 from .run import Run
 from .store import Kept, Store
-from .turns import Turns
 
 #: Of a file that a page may open: its bytes, and its tokens in both lanes, of which a browser draws each.
 MAX_FILE, MAX_TOKENS = MAX_BYTES // 4, 20_000
@@ -36,7 +35,7 @@ class Session:
     """All that runs behind the page, shared by its tabs.
 
     library     the recorded runs; the first one is what a fresh page shows
-    pairs       None: loads by `models.load_pair`
+    place       where pairs are and runs run; None: in this process
     own_models  whether anyone may have any hub id or folder loaded: for a server of one's own only
     default     the pair that a fresh page offers
     """
@@ -44,20 +43,18 @@ class Session:
     def __init__(
         self,
         library: Library | None = None,
-        pairs: Pairs | None = None,
+        place: Place | None = None,
         own_models: bool = True,
         default: PairSpec = CATALOGUE["embedded"],
     ) -> None:
         self.own_models, self.default, self.library = own_models, default, library
-        self.turns = Turns()
-        self.pairs = pairs or Pairs(self.turns)
+        self.place = place or Here()
         self._runs = Store()
         self._places = threading.Semaphore(AT_ONCE)
 
     def preload(self) -> None:
         """Begin to load the default pair in the background, unless that has begun before."""
-        if self.pairs.peek(self.default) is None:
-            self.pairs.get(self.default)
+        self.place.prepare(self.default)
 
     def warm_up(self) -> None:
         """Draw once in each theme: the first figure takes plotly a quarter of a second, and no reader should wait."""
@@ -81,7 +78,7 @@ class Session:
 
     def _told(self, request: Callable[[], Request]) -> Iterator[str]:
         try:
-            run = Run(request(), self.pairs, self.turns)
+            run = Run(request(), self.place)
             if not self._places.acquire(blocking=False):
                 raise Refusal("server_full", runs=AT_ONCE)
         except Refusal as error:
@@ -188,15 +185,13 @@ class Session:
 
     def status(self) -> dict[str, object]:
         """How far the default pair is."""
-        loading = self.pairs.peek(self.default)
-        if loading is None:
+        ready = self.place.readiness(self.default)
+        if ready is None:
             return {"state": "idle"}
-        if loading.pair is not None:
-            notes = [everywhere(note) for note in loading.pair.notes]
-            return {"state": "ready", "pair": loading.pair.describe(), "notes": notes}
-        if loading.error:
-            return {"state": "failed", "sentence": everywhere(loading.error)}
-        return {"state": "loading", "fraction": loading.fraction, "sentence": everywhere(loading.sentence)}
+        if isinstance(ready, Phase):
+            told = ready.told()
+            return {"state": told.pop("name"), **told}
+        return {"state": "ready", "pair": ready.pair, "notes": [everywhere(note) for note in ready.notes]}
 
     def _kept(self, question: Question) -> Kept | None:
         run_id = question.get("run")

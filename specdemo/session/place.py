@@ -1,0 +1,128 @@
+"""Where work on a pair is done: in this process, or wherever else a pair can be.
+
+What crosses is a `Work` on the way there and its news on the way back, and both pickle: the page's own process needs
+neither the weights nor the tokenizer. What a place must do is `Place`; `Here` does it in the thread that asks.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import NamedTuple, Protocol
+
+import torch
+
+from ..models import LoadError, Pair, PairSpec, load_pair
+from ..words import Saying, Spoken
+from .pairs import KEEP, Pairs
+from .phase import Phase
+from .turns import Turns
+
+_LOOK_S = 0.05  # between two looks at how far the pair is, or the line
+
+_log = logging.getLogger(__name__)
+
+
+class Work(NamedTuple):
+    """What is to be done.
+
+    spec    the pair
+    begin   does it, given the pair: a function of a module or a `partial` of one, so that it pickles. What it yields
+            is news for who asked, or None after a step that found nothing
+    tokens  that it may write at most, from which follows how long it may take
+    """
+
+    spec: PairSpec
+    begin: Callable[[Pair], Iterator[object]]
+    tokens: int
+
+
+class About(NamedTuple):
+    """What a page tells of a pair that is ready."""
+
+    pair: Mapping[str, object]
+    notes: Sequence[Saying]
+
+    @classmethod
+    def of(cls, pair: Pair) -> "About":
+        return cls(pair.describe(), pair.notes)
+
+
+class Place(Protocol):
+    """Where work is done."""
+
+    def work(self, work: Work) -> Iterator[object]:
+        """The news of a work, as they come, on the caller's thread.
+
+        A `Phase` that is not final says what goes on before the first result; a final one comes last and says how it
+        ended: an error is told by it, not raised. None is no news. Closing the generator ends the work, wherever it is.
+        """
+
+    def prepare(self, spec: PairSpec) -> None:
+        """Begin to load a pair that will be asked for, unless that has begun."""
+
+    def readiness(self, spec: PairSpec) -> About | Phase | None:
+        """A pair that is ready, or its phase: loading or failed; None where nobody asked for it."""
+
+
+class Here:
+    """This process. One thing at a time runs on the machine, a pair's loading among them."""
+
+    def __init__(self, load: Callable[..., Pair] = load_pair, keep: int = KEEP) -> None:
+        self.turns = Turns()
+        self.pairs = Pairs(self.turns, load, keep)
+
+    def work(self, work: Work) -> Iterator[object]:
+        return settled(self._steps(work))
+
+    def prepare(self, spec: PairSpec) -> None:
+        if self.pairs.peek(spec) is None:
+            self.pairs.get(spec)
+
+    def readiness(self, spec: PairSpec) -> About | Phase | None:
+        loading = self.pairs.peek(spec)
+        if loading is None:
+            return None
+        if loading.pair is not None:
+            return About.of(loading.pair)
+        return Phase("failed", {"sentence": loading.error}) if loading.error else loading.phase
+
+    def _steps(self, work: Work) -> Iterator[object]:
+        """After each wait a None: who asked may have given up meanwhile."""
+        # 1. The pair.
+        loading = self.pairs.get(work.spec)
+        while not loading.done.wait(_LOOK_S):
+            yield loading.phase
+        yield None
+        if loading.pair is None:
+            raise LoadError(loading.error)
+        # 2. Its turn.
+        ticket = object()
+        with self.turns.queued(ticket) as came:
+            while not came(_LOOK_S):
+                yield Phase("waiting", {"ahead": self.turns.ahead(ticket)})
+            yield None
+            # 3. The work itself.
+            with closing(work.begin(loading.pair)) as news:
+                yield from news
+
+
+def settled(news: Iterator[object]) -> Iterator[object]:
+    """The news, and last how it ended; an error is told, since not every one would survive a way to another process."""
+    try:
+        with closing(news):
+            yield from news
+    except Exception as error:
+        yield Phase("failed", {"sentence": _saying(error)})
+    else:
+        yield Phase("done")
+
+
+def _saying(error: Exception) -> Saying:
+    """What went wrong, for the reader; what we did not foresee goes to the log of where it happened as well."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return Saying("device_memory")
+    if isinstance(error, Spoken):
+        return error.saying
+    _log.error("a run failed", exc_info=error)
+    first_line = (str(error).splitlines() or [""])[0]
+    return Saying("engine_failed", error=f"{type(error).__name__}: {first_line[:200]}")
