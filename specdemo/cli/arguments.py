@@ -24,6 +24,7 @@ the target's own.
   python -m specdemo serve                         open the page
   python -m specdemo generate "{PROMPT}"
   python -m specdemo check                         is it lossless? exits with 1 when not
+  python -m specdemo memory --pair qwen3-8b        will it fit here?
   python -m specdemo bench                         how fast is it, beside other engines on the same weights?
 """
 
@@ -45,6 +46,13 @@ _BENCH = "\n".join(
         *(f"  {name:12}  {what}" for name, what in FAMILIES.items()),
     )
 )
+
+
+_MEMORY = """\
+Will the models fit, and on what? Told from their configurations, before a weight is fetched or read.
+
+Exit status: 0 they fit, 1 they do not, 2 something went wrong.
+"""
 
 
 def _generate() -> str:
@@ -69,7 +77,7 @@ def parser() -> argparse.ArgumentParser:
     top = _Parser(prog=_PROGRAM, **_style("COMMAND …", _TOP))
     _add_help(top)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
-    for add in (_add_generate, _add_check, _add_bench, _add_serve, _add_replay, _add_pairs):
+    for add in (_add_generate, _add_check, _add_bench, _add_memory, _add_serve, _add_replay, _add_pairs):
         add(commands)
     return top
 
@@ -143,12 +151,19 @@ def _add_bench(commands) -> None:
     output.add_argument("--html", metavar="FILE", help="write a page of figures and tables that opens in any browser")
 
 
+def _add_memory(commands) -> None:
+    command = _command(commands, "memory", "[options]", "will the models fit, and on what?", _MEMORY)
+    group = _add_models(command)
+    _add(group, "--context", int, "tokens of a text that there is to be room for", "N", {"context": 4096})
+
+
 def _add_serve(commands) -> None:
     command = _command(commands, "serve", "[options]", "open the page", "Serve the page until Ctrl-C.")
     command.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine)")
     command.add_argument("--lan", action="store_true", help="listen on every address, so that others can open the page")
     command.add_argument("--port", type=int, help="port (default: 7860, or the next one that is free)")
     command.add_argument("--pair", default="embedded", metavar="NAME", help="models to load first (see: pairs)")
+    _add_map(command)
     command.add_argument("--open", action="store_true", help="open the page in the browser")
 
 
@@ -163,10 +178,21 @@ def _add_pairs(commands) -> None:
     _command(commands, "pairs", "", "list the models on offer", "List the models on offer.")
 
 
-def _add_models(command: argparse.ArgumentParser) -> None:
+def _add_models(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = _add_pair(command)
+    _add_map(group)
     group.add_argument(
         "--dtype", default="auto", choices=DTYPES, metavar="NAME", help=f"{', '.join(DTYPES)} (default: auto)"
+    )
+    return group
+
+
+def _add_map(group) -> None:
+    group.add_argument(
+        "--device-map",
+        metavar="MAP",
+        help="where the target lies: auto (GPUs, then the CPU's memory, by what is free), a device, or a JSON object "
+        "from parts of its module to devices (default: where --device says)",
     )
 
 

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     say = ProgressLine(sys.stderr).say  # so that a pipe gets the table alone
     # 2. Load the pair in each of the numbers that were asked for.
     say("Loading …")
-    pairs = [loaded(argparse.Namespace(**vars(args) | {"dtype": dtype})) for dtype in dtypes]
+    pairs = [loaded(argparse.Namespace(**vars(args) | {"dtype": dtype, "device_map": None})) for dtype in dtypes]
     ids = [encoded(pairs[0], prompt, args.raw) for prompt in prompts]
     context = _room_for(pairs[0], ids, params)
     # 3. Measure, and keep what there is, however it ended.

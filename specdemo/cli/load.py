@@ -5,7 +5,7 @@ import shutil
 import sys
 from typing import TextIO
 
-from ..models import CATALOGUE, LoadError, Pair, PairSpec, load_pair
+from ..models import CATALOGUE, LoadError, Pair, PairSpec, load_pair, read_map
 from .faults import Fault
 
 _CLEAR = "\r\x1b[K"
@@ -45,12 +45,22 @@ def named(name: str) -> PairSpec:
     return CATALOGUE[name]
 
 
+def checked_map(text: str | None) -> str | None:
+    """The device map itself, as it was written. Raises Fault for what is none, before anything is fetched."""
+    try:
+        read_map(text)
+    except LoadError as error:
+        raise Fault(str(error)) from error
+    return text
+
+
 def loaded(args: argparse.Namespace) -> Pair:
     """The pair, with its progress on stderr if a person is watching. Raises Fault."""
-    spec = spec_of(args)
+    spec, device_map = spec_of(args), checked_map(args.device_map)
     try:
         with ProgressLine(sys.stderr) as line:
-            return load_pair(spec, device=args.device, dtype=args.dtype, progress=line.tell)
+            how = {"device": args.device, "dtype": args.dtype, "device_map": device_map}
+            return load_pair(spec, **how, progress=line.tell)
     except LoadError as error:
         raise Fault(str(error)) from error
 

@@ -4,7 +4,7 @@ import argparse
 
 from ..ui.serve import serve
 from .faults import Fault
-from .load import named
+from .load import checked_map, named
 
 
 def run(args: argparse.Namespace) -> int:
@@ -14,6 +14,7 @@ def run(args: argparse.Namespace) -> int:
         host="0.0.0.0" if args.lan else args.host,
         port=args.port,
         pair=named(args.pair),
+        device_map=checked_map(args.device_map),
         inbrowser=args.open,
     )
     return 0

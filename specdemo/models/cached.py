@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from transformers import PreTrainedConfig, PreTrainedModel
@@ -23,14 +24,26 @@ class CachedModel:
     logits processors ever play a part.
     """
 
-    def __init__(self, module: PreTrainedModel) -> None:
-        self._module = module
+    def __init__(
+        self,
+        module: PreTrainedModel,
+        device: torch.device | None = None,
+        alone: AbstractContextManager | None = None,
+    ) -> None:
+        """Of a module that is spread over several devices `device` is where its passes begin and end, and `alone` is
+        held during one: parts of it come to that device and go again."""
+        self._module, self._alone = module, alone or nullcontext()
         self._accepted = frozenset(inspect.signature(module.forward).parameters)
         self._cache = Cache(layer_class_to_replicate=BufferLayer)
         self._length = 0
         self.vocab_size: int = module.config.get_text_config(decoder=True).vocab_size
         self.context = context_of(module.config)
-        self.device: torch.device = module.get_input_embeddings().weight.device
+        self.device: torch.device = device or module.get_input_embeddings().weight.device
+
+    @property
+    def layers(self) -> list[BufferLayer]:
+        """The cache's own, as far as a pass has made them."""
+        return self._cache.layers
 
     @property
     def length(self) -> int:
@@ -49,20 +62,21 @@ class CachedModel:
         """Be at `length` tokens; those after it are forgotten."""
         assert 0 <= length <= self._length, (length, self._length)
         self._length = length
-        for layer in self._cache.layers:
+        for layer in self.layers:
             layer.rewind(length)
 
     @torch.inference_mode()
     def _forward(self, ids: torch.Tensor, logits_to_keep: int) -> torch.Tensor:
         positions = torch.arange(self._length, self._length + len(ids), device=self.device)
         optional = {"position_ids": positions[None], "logits_to_keep": logits_to_keep}
-        output = self._module(
-            input_ids=ids[None],
-            cache=self._cache,
-            use_cache=True,
-            return_dict=True,
-            **{name: value for name, value in optional.items() if name in self._accepted},
-        )
+        with self._alone:
+            output = self._module(
+                input_ids=ids[None],
+                cache=self._cache,
+                use_cache=True,
+                return_dict=True,
+                **{name: value for name, value in optional.items() if name in self._accepted},
+            )
         self._length += len(ids)
         return output.logits[0]
 

@@ -1,5 +1,6 @@
 """One model by way of the library: from files to weights that have been checked."""
 
+import threading
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,9 +16,11 @@ from .known import OWN, Checkpoint, keep
 from .linear import GROUP
 from .llama import Llama, why_not
 from .progress import Progress
+from .need import sketch
 from .selfcheck import check_model, is_out_of_memory
 from .skeleton import numbers_of
 from .sources import Source
+from .spread import Shelf, Spread, name_of
 from .stamp import Stamp
 
 
@@ -47,7 +50,7 @@ def load_checkpoint(
     numbers = None if reason else numbers_of(module)
     own = None if reason else _own_forward(module, dtype, four_bit)
     if own:
-        weights = replace(weights, open=own.open)
+        weights = replace(weights, open=own.open, token_bytes=own.token_bytes)
     elif reason is None:
         reason = Saying("library_since_differs")
         if four_bit:
@@ -62,16 +65,38 @@ def load_checkpoint(
     return checkpoint
 
 
-def read_module(source: Source, folder: Path, dtype: torch.dtype, device: torch.device) -> PreTrainedModel:
-    """The library's module of a model whose files lie in `folder`. Raises LoadError and the libraries' errors."""
+def load_spread(source: Source, dtype: torch.dtype, spread: Spread, progress: Progress) -> Checkpoint:
+    """Read each part to where it goes, and check that the whole can be rolled back. Raises as `load_checkpoint`."""
+    folder = source.weights(lambda share, sentence: progress(0.8 * share, sentence))
+    progress(0.8, Saying("model_reading", name=source.title))
+    module = read_module(source, folder, dtype, dict(spread.parts))
+    progress(0.9, Saying("model_checking", name=source.title))
+    open_model = partial(CachedModel, module, spread.main, threading.Lock())
+    check_model(open_model, dtype, source.title)
+    # Of the module itself some parts lie on no device between two passes, and what is tied may be there twice.
+    whole = weights_of(sketch(module.config, dtype), source.title, source.name, open_model)
+    weights = replace(whole, device=spread.main, shelves=tuple(map(name_of, spread.shelves)))
+    forward = Saying("forward_library", reason=Saying("library_since_spread"))
+    return Checkpoint(weights, declared_ends(module), forward)
+
+
+def read_module(
+    source: Source, folder: Path, dtype: torch.dtype, place: torch.device | dict[str, Shelf]
+) -> PreTrainedModel:
+    """The library's module of a model whose files lie in `folder`, on one device or by a map.
+
+    Raises LoadError and the libraries' errors.
+    """
     how = {"gguf_file": source.gguf} if source.gguf else {"use_safetensors": True}
+    if isinstance(place, dict):
+        how["device_map"] = place
     module, report = AutoModelForCausalLM.from_pretrained(
         folder, dtype=dtype, trust_remote_code=False, local_files_only=True, output_loading_info=True, **how
     )
     # The library would fill the gaps with random numbers, and say so only in a log.
     if missing := sorted(report["missing_keys"]):
         raise LoadError("weights_missing", name=source.name, count=len(missing), first=missing[0])
-    return module.eval().to(device)
+    return module.eval() if isinstance(place, dict) else module.eval().to(place)
 
 
 def _own_forward(module: PreTrainedModel, dtype: torch.dtype, four_bit: bool) -> Llama | None:

@@ -2,6 +2,7 @@
 
 import errno
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from huggingface_hub.errors import (
     GatedRepoError,
@@ -18,6 +19,17 @@ from .errors import LoadError
 from .selfcheck import is_out_of_memory
 
 _NO_NETWORK = (LocalEntryNotFoundError, OfflineModeIsEnabled, ConnectionError, TimeoutError)
+
+
+@contextmanager
+def explained(name: str) -> Iterator[None]:
+    """Whatever goes wrong inside becomes one sentence about the model `name`."""
+    try:
+        yield
+    except AssertionError:
+        raise  # our own mistake is no news about the model
+    except Exception as error:
+        raise as_load_error(error, name) from error
 
 
 def as_load_error(error: BaseException, name: str) -> LoadError:

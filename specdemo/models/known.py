@@ -16,7 +16,7 @@ from .stamp import Stamp
 #: What our own forward is called.
 OWN = Saying("forward_own")
 
-_PLAIN = ("title", "path", "parameters", "bytes", "idle_bytes", "context", "four_bit")  # of `Weights`
+_PLAIN = ("title", "path", "parameters", "bytes", "idle_bytes", "context", "four_bit", "token_bytes")  # of `Weights`
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,11 @@ class Llama:
     def _norm(self, norm: torch.nn.Module) -> Norm:
         return norm_by(norm.weight.to(self.dtype), self.eps)
 
+    @property
+    def token_bytes(self) -> int:
+        """What a token adds to a run's cache."""
+        return 2 * len(self.layers) * self.kv_heads * self.head_width * self.dtype.itemsize
+
     def open(self, tap_after: tuple[int, ...] = ()) -> "LlamaRun":
         """A run with an empty cache; it keeps the residual stream after the layers `tap_after` for a draft to read."""
         return LlamaRun(self, tap_after)

@@ -1,29 +1,16 @@
-"""Whether weights will fit, asked before gigabytes are fetched: a full CPU memory ends the process without a word."""
+"""How much memory a device has left: a full CPU memory ends the process without a word."""
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedConfig
-
-_GB = 1e9
+_MB, _GB = 1e6, 1e9
 
 
-def gigabytes(size: float) -> str:
-    return f"{size / _GB:.1f} GB"
-
-
-def weights_bytes(config: "PreTrainedConfig", dtype: torch.dtype) -> int:
-    """Memory that the weights of a model of `config` will take; nothing is allocated."""
-    # Seconds to import, and a model that was checked once is known to be of this size.
-    from transformers import AutoModelForCausalLM
-
-    with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(config, dtype=dtype)
-    return sum(p.numel() * p.element_size() for p in model.parameters())
+def told_size(size: float) -> str:
+    """Bytes as a person reads them."""
+    return f"{size / _GB:.1f} GB" if size >= _GB else f"{size / _MB:.1f} MB"
 
 
 def free_bytes(device: torch.device) -> int | None:

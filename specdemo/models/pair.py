@@ -26,6 +26,8 @@ class Weights:
     open        makes a model with a fresh cache over these weights; it takes a run of the target where that is read
     reads       the target's layers whose output it reads, where it is a draft that does
     four_bit    whether its layers have 4 bits a weight; `dtype` is that of all else
+    token_bytes what a token adds to a cache
+    shelves     where its parts lie, where that is not `device` alone
     """
 
     title: str
@@ -39,6 +41,8 @@ class Weights:
     idle_bytes: int = 0
     reads: tuple[int, ...] = ()
     four_bit: bool = False
+    token_bytes: int = 0
+    shelves: tuple[str, ...] = ()
 
     @property
     def streamed_bytes(self) -> int:
@@ -106,5 +110,5 @@ class Pair:
             about[f"{role}_parameters"] = weights.parameters
             about[f"{role}_bytes"] = weights.bytes
             about[f"{role}_dtype"] = "int4" if weights.four_bit else str(weights.dtype).removeprefix("torch.")
-            about[f"{role}_device"] = str(weights.device)
+            about[f"{role}_device"] = " + ".join(weights.shelves) or str(weights.device)
         return about

@@ -8,8 +8,8 @@ from transformers import PreTrainedModel
 from .cached import idle_bytes
 from .catalogue import EMBEDDED
 from .checkpoint import read_module
+from .failures import explained
 from .folder import cache_folder
-from .loading import explained
 from .progress import Progress
 from .quiet import quiet
 from .sources import locate

@@ -18,12 +18,15 @@ _WRONG = 5
 _TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-4}
 _LOW_PRECISION = 0.1
 
+#: What a module raises that cannot run over a cache of keys and values.
+CANNOT_RUN = (AttributeError, IndexError, KeyError, TypeError, ValueError, RuntimeError, NotImplementedError)
+
 
 def check_model(open_model: Callable[[], Model], dtype: torch.dtype, name: str) -> None:
     """Feed, roll back, feed again, and compare with one that never went astray. Raises LoadError with the reason."""
     try:
         reason = _fault(open_model, _TOLERANCE.get(dtype, _LOW_PRECISION))
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RuntimeError, NotImplementedError) as error:
+    except CANNOT_RUN as error:
         if is_out_of_memory(error):
             raise
         reason = Saying("unfit_cache", kind=type(error).__name__, error=_first_line(error))

@@ -17,6 +17,7 @@ from pathlib import Path
 import torch
 
 from ..files import write_whole
+from .sources import Source
 
 _NAME = "checked-{}.json"
 _CODE = Path(__file__).parent
@@ -42,6 +43,11 @@ class Stamp:
         if self.path:
             with suppress(OSError):
                 write_whole(self.path, json.dumps(found).encode("ascii"))
+
+
+def stamp_of(source: Source, dtype: torch.dtype, device: torch.device, four_bit: bool) -> Stamp:
+    """The stamp of a model in these numbers on this device."""
+    return stamp_for(source.own, source.folder, dtype, device, four_bit)
 
 
 def stamp_for(home: Path | None, folder: Path, dtype: torch.dtype, device: torch.device, four_bit: bool) -> Stamp:

@@ -2,12 +2,13 @@
 
 import os
 import threading
+from functools import partial
 
 import gradio as gr
 from starlette.middleware import Middleware
 
-from ..models import CATALOGUE, PairSpec
-from ..session import Library, Session
+from ..models import CATALOGUE, PairSpec, load_pair
+from ..session import Here, Library, Session
 from . import api, files
 from .early import EarlyHead
 from .files import ASSETS
@@ -23,13 +24,18 @@ LOCAL, ANYWHERE = "127.0.0.1", "0.0.0.0"
 
 
 def serve(
-    host: str | None = LOCAL, port: int | None = None, pair: PairSpec = CATALOGUE["embedded"], **options: object
+    host: str | None = LOCAL,
+    port: int | None = None,
+    pair: PairSpec = CATALOGUE["embedded"],
+    device_map: str | None = None,
+    **options: object,
 ) -> None:
     """Open the page and serve it until interrupted; `host` and `port` None: as the environment says, as on a Space.
 
-    Only a page that nobody else can reach loads models by any name.
+    Only a page that nobody else can reach loads models by any name. `device_map` as for `models.load_pair`.
     """
-    session = Session(Library(TRACES), own_models=host == LOCAL, default=pair)
+    place = Here(partial(load_pair, device_map=device_map))
+    session = Session(Library(TRACES), place, own_models=host == LOCAL, default=pair)
     page = open_page(session, host, port, quiet=True, **options)
     print(f"The page is at {page.local_url}", "and at this machine's address" if host == ANYWHERE else "", flush=True)
     page.block_thread()

@@ -1,0 +1,64 @@
+"""What a model takes of memory, worked out from its configuration: nothing is allocated, no weight is read."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from safetensors import safe_open
+
+from .selfcheck import CANNOT_RUN
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig, PreTrainedModel
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Bytes of a model's weights, and of what each token adds to a cache of its."""
+
+    weights: int
+    token: int
+
+
+def need_of(config: "PreTrainedConfig", dtype: torch.dtype) -> Need:
+    module = sketch(config, dtype)
+    return Need(weights_bytes(module), sum(layers_of_a_token(module)))
+
+
+def reader_need(folder: Path, shape: dict[str, int], dtype: torch.dtype) -> Need:
+    """The same of a draft that reads its target: from its own configuration and the header of its weights."""
+    with safe_open(folder / "model.safetensors", framework="pt") as weights:
+        numbers = sum(math.prod(weights.get_slice(name).get_shape()) for name in weights.keys())  # noqa: SIM118
+    keys_and_values = 2 * shape["layers"] * shape["kv_heads"] * shape["hidden"] // shape["heads"]
+    return Need(numbers * dtype.itemsize, (keys_and_values + shape["hidden"]) * dtype.itemsize)
+
+
+def sketch(config: "PreTrainedConfig", dtype: torch.dtype) -> "PreTrainedModel":
+    """The library's module of a configuration with all its shapes and none of its numbers."""
+    # Seconds to import, and a model that was checked once is known to be of this size.
+    from transformers import AutoModelForCausalLM
+
+    with torch.device("meta"):
+        return AutoModelForCausalLM.from_config(config, dtype=dtype).eval()
+
+
+def weights_bytes(module: "PreTrainedModel") -> int:
+    return sum(p.numel() * p.element_size() for p in module.parameters())
+
+
+def layers_of_a_token(module: "PreTrainedModel") -> list[int]:
+    """Bytes that a token adds to each layer's cache: found by passing one through a `sketch`.
+
+    Empty for what has no such cache, which is refused once it is loaded, with its reason.
+    """
+    # Imports the library.
+    from .cached import CachedModel
+
+    run = CachedModel(module)
+    try:
+        run.feed(torch.zeros(1, dtype=torch.int64, device="meta"))
+        return [sum(part.numel() * part.element_size() for part in (at.keys, at.values)) for at in run.layers]
+    except CANNOT_RUN:
+        return []
