@@ -75,21 +75,22 @@ def _first_answer(url: str) -> float:
 
 
 class Page:
-    """The page in a Chromium of its own; `first_paint` is the time at which the recorded run was on screen."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
+    """The page in a Chromium of its own."""
 
     def __enter__(self) -> "Page":
         self._playwright = sync_playwright().start()
         self._browser = self._playwright.chromium.launch(executable_path=browser_here(), args=_FLAGS)
         self._page = self._browser.new_page(viewport={"width": 1366, "height": 768})
         self._page.set_default_timeout(1000 * _LIMIT_S)
-        self._page.goto(self._url)
-        self._page.wait_for_selector(".sd-lane[data-lane=plain] .sd-tok")
-        self.first_paint = time.monotonic()
-        self._page.wait_for_selector(".sd-inspector[data-drawn]")
         return self
+
+    def open(self, url: str) -> float:
+        """Go to the page; the time at which the recorded run was on screen. Returns when its figures stand, too."""
+        self._page.goto(url)
+        self._page.wait_for_selector(".sd-lane[data-lane=plain] .sd-tok")
+        painted = time.monotonic()
+        self._page.wait_for_selector(".sd-inspector[data-drawn]")
+        return painted
 
     def __exit__(self, *_: object) -> None:
         self._browser.close()

@@ -96,8 +96,9 @@ def show_kind(kind: str, rows: Sequence[dict]) -> None:
 def page(arguments: argparse.Namespace) -> None:
     from tools.browser import Page, serving  # Playwright is no requirement of the program
 
-    with serving() as (url, started), Page(url) as opened:
-        print(f"recorded run on screen {opened.first_paint - started:.2f} s after the server was up")
+    # The browser is open before the server is, as a reader's would be.
+    with Page() as opened, serving() as (url, started):
+        print(f"recorded run on screen {opened.open(url) - started:.2f} s after the server was up")
         show("click to figure, ms", opened.clicks(40))
         shown, alone = [], []
         for seed in range(arguments.runs):
