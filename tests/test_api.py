@@ -11,8 +11,8 @@ from tiny import tiny_pair
 from specdemo.session import Here, Library, Session
 from specdemo.session.session import AT_ONCE
 from specdemo.trace import from_json
-from specdemo.ui import api
-from specdemo.ui.api import QUESTIONS, RUNS, routes
+from specdemo.ui import api, door
+from specdemo.ui.api import QUESTIONS, RUNS
 from specdemo.ui.serve import TRACES
 
 JSON = {"content-type": "application/json"}
@@ -28,7 +28,7 @@ def session():
 
 @pytest.fixture
 def client(session):
-    return TestClient(Starlette(routes=routes(session)))  # raises whatever the server raises
+    return TestClient(Starlette(routes=door.routes(session, None)))  # raises whatever the server raises
 
 
 def told(response):
@@ -125,7 +125,7 @@ def test_a_full_server_says_so_and_is_free_again():
 def test_the_default_pair_loads_once_a_page_has_asked_how_it_is():
     loads = []
     session = Session(place=Here(load=lambda spec, progress: loads.append(spec) or tiny_pair()))
-    client = TestClient(Starlette(routes=routes(session)))
+    client = TestClient(Starlette(routes=door.routes(session, None)))
     assert session.status() == {"state": "idle"} and loads == []
     states = {client.post("/specdemo/ask/status", json={}).json()["state"] for _ in range(3)}
     assert states <= {"loading", "ready"} and loads == [session.default]
@@ -139,7 +139,7 @@ def test_a_load_that_failed_is_told_and_not_begun_again_by_asking():
         raise RuntimeError("the cable is out")
 
     session = Session(place=Here(load=fails))
-    client = TestClient(Starlette(routes=routes(session)))
+    client = TestClient(Starlette(routes=door.routes(session, None)))
     client.post("/specdemo/ask/status", json={})
     session.place.pairs.peek(session.default).done.wait(60)
     assert client.post("/specdemo/ask/status", json={}).json()["state"] == "failed" and len(loads) == 1

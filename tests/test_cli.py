@@ -378,6 +378,9 @@ def test_a_real_interrupt(tmp_path: Path) -> None:
         (["serve", "--device-map", "nowhere"], "The device 'nowhere' is not here"),
         (["generate", "x", "--device-map", "[1]"], "The device '[1]' is not here"),
         (["check", "--device-map", "{}"], "The device map '{}' cannot be read"),
+        (["serve", "--auth", "me"], "--auth must be USER:PASSWORD, with at least one character on each side"),
+        (["serve", "--auth", ":b"], "--auth must be USER:PASSWORD"),
+        (["serve", "--auth", "a:"], "--auth must be USER:PASSWORD"),
         (["serve", "--port", "99999"], "--port is 99999; it must be a whole number from 1 to 65535"),
     ],
     ids=lambda value: " ".join(value).encode("unicode_escape").decode()[:40] if isinstance(value, list) else "",
@@ -494,11 +497,18 @@ def test_pairs_lists_the_catalogue(capsys: pytest.CaptureFixture) -> None:
 
 def test_serve_listens_where_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    monkeypatch.setattr("specdemo.ui.serve.serve", lambda **how: calls.append(how))
+    monkeypatch.setattr("specdemo.ui.serve.serve", lambda **how: calls.append(how) or 0)
+    monkeypatch.delenv("SPECDEMO_AUTH", raising=False)
     sys.modules.pop("specdemo.cli.serve", None)
-    assert main(["serve", "--port", "7999", "--pair", "gpt2-xl", "--lan", "--open"]) == 0
+    words = ["--port", "7999", "--pair", "gpt2-xl", "--lan", "--open", "--auth", "me:a:b", "--metrics", "--log-prompts"]
+    assert main(["serve", *words]) == 0
     assert main(["serve"]) == 0
-    own, default = calls
+    monkeypatch.setenv("SPECDEMO_AUTH", "you:c")
+    assert main(["serve"]) == 0
+    own, default, hidden = calls
+    assert (own["login"], own["metrics"], own["log_prompts"]) == (("me", "a:b"), True, True)
+    assert (default["login"], default["metrics"], default["log_prompts"]) == (None, False, False)
+    assert hidden["login"] == ("you", "c")
     assert (own["host"], own["port"], own["pair"].name, own["inbrowser"]) == ("0.0.0.0", 7999, "gpt2-xl", True)
     assert (default["host"], default["port"], default["pair"].name, default["inbrowser"]) == (
         "127.0.0.1",
@@ -506,6 +516,14 @@ def test_serve_listens_where_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None
         "embedded",
         False,
     )
+
+
+def test_metrics_without_their_package_are_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    assert main(["serve", "--metrics"]) == 2
+    assert "--metrics needs the package prometheus-client; try: pip install" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("argv", [[], ["generate"], ["check"], ["serve"], ["replay"], ["pairs"]], ids=str)

@@ -37,6 +37,7 @@ HOMES = {
     "huggingface_hub": {"models"},
     "llama_cpp": {"peers"},
     "gradio": {"ui"},
+    "prometheus_client": {"ui"},
     "plotly": {"view"},
 }
 
@@ -159,7 +160,7 @@ def test_an_import_inside_a_function_says_why() -> None:
 # Libraries first: what they do is not ours. Then every module of ours, while the interpreter reports what happens.
 WATCHED_IMPORT = """
 import importlib, os, random, sys, threading
-import gradio, plotly.graph_objects, tokenizers, torch, transformers, huggingface_hub
+import gradio, plotly.graph_objects, prometheus_client, tokenizers, torch, transformers, huggingface_hub
 from torch.overrides import TorchFunctionMode
 
 lazy = ["AutoConfig", "AutoTokenizer", "AutoModelForCausalLM", "PreTrainedModel", "PreTrainedTokenizerBase"]

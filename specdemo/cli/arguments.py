@@ -165,6 +165,11 @@ def _add_serve(commands) -> None:
     command.add_argument("--pair", default="embedded", metavar="NAME", help="models to load first (see: pairs)")
     _add_map(command)
     command.add_argument("--open", action="store_true", help="open the page in the browser")
+    command.add_argument(
+        "--auth", metavar="USER:PASSWORD", help="ask for a login; better given as SPECDEMO_AUTH in the environment"
+    )
+    command.add_argument("--log-prompts", action="store_true", help="log the prompts of runs, too (default: never)")
+    command.add_argument("--metrics", action="store_true", help="counts for Prometheus at /specdemo/metrics")
 
 
 def _add_replay(commands) -> None:

@@ -1,20 +1,39 @@
 """Open the page."""
 
 import argparse
+import os
+from importlib.util import find_spec
 
 from ..ui.serve import serve
 from .faults import Fault
 from .load import checked_map, named
 
+#: Where a login may be given instead of on the command line, which everybody on the machine can read.
+LOGIN_VARIABLE = "SPECDEMO_AUTH"
+
 
 def run(args: argparse.Namespace) -> int:
     if args.port is not None and not 1 <= args.port <= 65535:
         raise Fault(f"--port is {args.port}; it must be a whole number from 1 to 65535")
-    serve(
+    if args.metrics and find_spec("prometheus_client") is None:
+        raise Fault("--metrics needs the package prometheus-client; try: pip install prometheus-client")
+    return serve(
         host="0.0.0.0" if args.lan else args.host,
         port=args.port,
         pair=named(args.pair),
         device_map=checked_map(args.device_map),
+        login=_login(args.auth or os.environ.get(LOGIN_VARIABLE)),
+        metrics=args.metrics,
+        log_prompts=args.log_prompts,
         inbrowser=args.open,
     )
-    return 0
+
+
+def _login(text: str | None) -> tuple[str, str] | None:
+    """User and password. Raises Fault, which does not repeat them."""
+    if text is None:
+        return None
+    user, colon, password = text.partition(":")
+    if not user.strip() or not colon or not password:
+        raise Fault("--auth must be USER:PASSWORD, with at least one character on each side of the colon")
+    return user.strip(), password

@@ -1,5 +1,6 @@
 """What runs behind the page: pairs loaded once, one thing at a time on the machine, runs told as deltas. No gradio."""
 
+from .ended import Ended
 from .library import Library, recording
 from .log import LANES, Log
 from .pairs import Loading, Pairs
@@ -13,6 +14,7 @@ from .turns import Turns
 
 __all__ = [
     "LANES",
+    "Ended",
     "Here",
     "Library",
     "Loading",

@@ -51,6 +51,10 @@ class Job(Generic[LogT]):
     def start(self) -> None:
         self._worker.start()
 
+    @property
+    def working(self) -> bool:
+        return self._worker.is_alive()
+
     def look(self) -> LogT:
         """What is known now."""
         with self._reading:

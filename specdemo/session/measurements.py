@@ -48,6 +48,7 @@ class Measurements:
             return {"phase": Phase("failed", {"sentence": said}).told()}
         measurement = Measurement(plan.head, plan.work, self._session.place)
         self._kept.put(measurement.id, measurement)
+        self._session.jobs.add(measurement)
         measurement.start()
         return self._told(measurement, question)
 

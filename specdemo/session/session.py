@@ -3,6 +3,8 @@
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
+from weakref import WeakSet
 
 from ..lab.setting import MOST, normalised
 from ..models import CATALOGUE, PairSpec
@@ -15,7 +17,9 @@ from ..view.spelling import visible
 from ..view.timing import rounds_figure
 from ..words import Refusal, everywhere
 from .asking import Answer, Question, theme_of, told, words_of
+from .ended import Ended, Listener, Stopwatch
 from .fork import forked
+from .job import Job
 from .library import Library
 from .log import LANES, Lane, Log
 from .phase import Phase
@@ -30,6 +34,9 @@ MAX_FILE, MAX_TOKENS = MAX_BYTES // 4, 20_000
 #: Runs that may be waiting or going on at once; one of them works at a time.
 AT_ONCE = 24
 
+#: How the server is: a pair is there, or on its way, or could not be loaded, or no new run is taken.
+Health = Literal["ready", "loading", "failed", "stopping"]
+
 
 class Session:
     """All that runs behind the page, shared by its tabs.
@@ -38,6 +45,8 @@ class Session:
     place       where pairs are and runs run; None: in this process
     own_models  whether anyone may have any hub id or folder loaded: for a server of one's own only
     default     the pair that a fresh page offers
+
+    `listeners` are told of each run that is over; `jobs` are what `close` ends.
     """
 
     def __init__(
@@ -51,6 +60,10 @@ class Session:
         self.place = place or Here()
         self._runs = Store()
         self._places = threading.Semaphore(AT_ONCE)
+        self.listeners: list[Listener] = []
+        self.jobs: WeakSet[Job] = WeakSet()
+        self._going: set[Run] = set()
+        self._closed = self._has_run = False
 
     def preload(self) -> None:
         """Begin to load the default pair in the background, unless that has begun before."""
@@ -77,21 +90,61 @@ class Session:
         return self._told(lambda: self._forked(question))
 
     def _told(self, request: Callable[[], Request]) -> Iterator[str]:
+        watch = Stopwatch()
         try:
+            if self._closed:
+                raise Refusal("server_stopping")
             run = Run(request(), self.place)
             if not self._places.acquire(blocking=False):
                 raise Refusal("server_full", runs=AT_ONCE)
         except Refusal as error:
+            self._tell(watch.refused(error))
             yield to_text({"phase": _refused(error)})
             return
+        self._going.add(run)
+        self.jobs.add(run)
         try:
             self._runs.put(run.id, run)
             yield from run.deltas()
         finally:
+            self._going.discard(run)
             self._places.release()
+            self._tell(watch.over(run.look()))
+
+    def _tell(self, ended: Ended) -> None:
+        self._has_run |= ended.end == "done"
+        for listener in self.listeners:
+            listener(ended)
+
+    def close(self) -> None:
+        """Take no new run, and end what goes on: whoever reads a run is told that it was stopped."""
+        self._closed = True
+        for job in tuple(self.jobs):
+            job.stop()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run still has a reader, or any work goes on."""
+        return bool(self._going) or any(job.working for job in tuple(self.jobs))
+
+    @property
+    def waiting(self) -> int:
+        """Runs that wait for their turn."""
+        return sum(run.look().phase.name == "waiting" for run in tuple(self._going))
+
+    def health(self) -> Health:
+        """Whether a run that is asked for now could begin; answers at once."""
+        if self._closed:
+            return "stopping"
+        ready = self.place.readiness(self.default)
+        if ready is None:  # not asked for yet, or forgotten for others that were asked for later
+            return "ready" if self._has_run else "loading"
+        return ready.name if isinstance(ready, Phase) else "ready"
 
     def request(self, fields: Mapping[str, object]) -> Request:
         """What these fields ask for, as in `Request.of`. Raises ValueError where it cannot be met here."""
+        if self._closed:
+            raise Refusal("server_stopping")
         for name in fields.keys() - FIELDS:
             raise Refusal("setting_unknown", name=repr(name[:60]), names=", ".join(FIELDS))
         if fields.get("pair") == OWN and not self.own_models:

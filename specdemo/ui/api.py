@@ -45,6 +45,8 @@ _MOST = 3 * MAX_FILE
 
 
 def routes(session: Session) -> list[BaseRoute]:
+    """For the server, below /specdemo."""
+
     async def run(request: Request) -> Response:
         deltas = RUNS[request.url.path.rpartition("/")[2]](session, await _object(request))
         return StreamingResponse(_lines(deltas), media_type="application/x-ndjson")
@@ -57,8 +59,8 @@ def routes(session: Session) -> list[BaseRoute]:
         return Response(text, media_type="application/json")
 
     return [
-        *(Route(f"/specdemo/{name}", run, methods=["POST"]) for name in RUNS),
-        Route("/specdemo/ask/{name}", ask, methods=["POST"]),
+        *(Route(f"/{name}", run, methods=["POST"]) for name in RUNS),
+        Route("/ask/{name}", ask, methods=["POST"]),
     ]
 
 

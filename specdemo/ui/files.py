@@ -29,11 +29,11 @@ _ASK_AGAIN = {"Cache-Control": "no-cache"}
 
 
 def routes() -> list[BaseRoute]:
-    """For the server: all of it below /specdemo, found by the page relative to its own address."""
+    """For the server, below /specdemo: found by the page relative to its own address."""
     return [
-        Route("/specdemo/plotly", _plotly),
-        Route("/specdemo/dictionary.js", _dictionary),
-        Mount("/specdemo/scripts", _Fresh(directory=SCRIPTS)),
+        Route("/plotly", _plotly),
+        Route("/dictionary.js", _dictionary),
+        Mount("/scripts", _Fresh(directory=SCRIPTS)),
     ]
 
 

@@ -1,17 +1,22 @@
 """Builds the page and opens it to browsers."""
 
 import os
+import sys
 import threading
+import time
 from functools import partial
 
 import gradio as gr
 from starlette.middleware import Middleware
+from starlette.routing import BaseRoute
 
 from ..models import CATALOGUE, PairSpec, load_pair
 from ..session import Here, Library, Session
-from . import api, files
+from . import door, files, logs
 from .early import EarlyHead
 from .files import ASSETS
+from .interruption import Interruption
+from .login import Login
 from .page import build
 from .theme import theme
 
@@ -19,6 +24,12 @@ from .theme import theme
 TRACES = ASSETS / "traces"
 
 _SOON_S = 3.0
+
+#: Seconds that a stop leaves to readers of runs and to the engine's last step, and between two looks at that.
+_FAREWELL_S, _LOOK_S = 5.0, 0.05
+
+#: How the names of threads begin that compute: what a session's jobs and loads are called.
+_COMPUTING = ("job ", "load ")
 
 LOCAL, ANYWHERE = "127.0.0.1", "0.0.0.0"
 
@@ -28,21 +39,50 @@ def serve(
     port: int | None = None,
     pair: PairSpec = CATALOGUE["embedded"],
     device_map: str | None = None,
+    log_prompts: bool = False,
     **options: object,
-) -> None:
-    """Open the page and serve it until interrupted; `host` and `port` None: as the environment says, as on a Space.
+) -> int:
+    """Open the page and serve it until asked to stop; `host` and `port` None: as the environment says, as on a Space.
 
-    Only a page that nobody else can reach loads models by any name. `device_map` as for `models.load_pair`.
+    Only a page that nobody else can reach loads models by any name. `device_map` as for `models.load_pair`, `options`
+    as for `open_page`. Returns the exit status: 0 after SIGTERM, 130 after Ctrl-C.
     """
+    asked = Interruption()
+    logs.write_to(sys.stderr)
     place = Here(partial(load_pair, device_map=device_map))
     session = Session(Library(TRACES), place, own_models=host == LOCAL, default=pair)
+    logs.log_runs(session, log_prompts)
     page = open_page(session, host, port, quiet=True, **options)
     print(f"The page is at {page.local_url}", "and at this machine's address" if host == ANYWHERE else "", flush=True)
-    page.block_thread()
+    status = asked.wait()
+    _stop(session, page)
+    if any(thread.name.startswith(_COMPUTING) for thread in threading.enumerate()):
+        # A load cannot be broken off, and Python must not be taken down under a thread that computes: it would abort.
+        sys.stdout.flush()
+        os._exit(status)
+    return status
 
 
-def open_page(session: Session, host: str | None = LOCAL, port: int | None = None, **options: object) -> gr.Blocks:
-    """The page, being served. `options` go to gradio's `launch`.
+def _stop(session: Session, page: gr.Blocks) -> None:
+    """End what goes on, give its readers a moment to be told, then close."""
+    session.close()
+    until = time.monotonic() + _FAREWELL_S
+    while session.busy and time.monotonic() < until:
+        time.sleep(_LOOK_S)
+    page.close(verbose=False)
+
+
+def open_page(
+    session: Session,
+    host: str | None = LOCAL,
+    port: int | None = None,
+    login: Login | None = None,
+    metrics: bool = False,
+    **options: object,
+) -> gr.Blocks:
+    """The page, being served, to everybody or to who knows the `login`. `options` go to gradio's `launch`.
+
+    `metrics` adds counts for Prometheus; it raises ModuleNotFoundError where its package is not installed.
 
     The default pair loads once a page has been painted (see `api`), which it would hold up, or soon if nobody comes.
     """
@@ -51,17 +91,19 @@ def open_page(session: Session, host: str | None = LOCAL, port: int | None = Non
     page.launch(
         server_name=host,
         server_port=port,
+        auth=login,
         prevent_thread_lock=True,
         ssr_mode=False,
         run_history=False,
         footer_links=[],
         favicon_path=ASSETS / "favicon.svg",
         show_error=True,
+        enable_monitoring=False,
         share=False,  # whatever the environment says: a tunnel would let anybody in
         head=files.head(),
         theme=theme(),
         app_kwargs={
-            "routes": [*files.routes(), *api.routes(session)],
+            "routes": door.routes(session, login, _metrics(session) if metrics else ()),
             "middleware": [Middleware(EarlyHead, head=files.early_head())],
         },
         **options,
@@ -71,3 +113,10 @@ def open_page(session: Session, host: str | None = LOCAL, port: int | None = Non
     soon.daemon = True
     soon.start()
     return page
+
+
+def _metrics(session: Session) -> list[BaseRoute]:
+    # An optional package, which only those need who ask for it.
+    from . import prometheus
+
+    return prometheus.routes(session)
