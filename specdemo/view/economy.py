@@ -81,6 +81,7 @@ def speedup_figure(
                 "yanchor": "bottom",
                 "text": literal(words["pay_even"]),
                 "font": {"size": 14, "color": colours.muted},
+                "bgcolor": colours.page,  # a curve may pass behind it
                 "showarrow": False,
             }
         ],
