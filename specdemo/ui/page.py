@@ -5,6 +5,7 @@ import gradio as gr
 from ..session import Session
 from ..words import ENGLISH
 from .controls import Controls
+from .endpoints import add_endpoints
 from .files import template
 from .lab import laboratory
 from .labels import Labels
@@ -32,6 +33,7 @@ def build(session: Session) -> gr.Blocks:
         page.load(None, js=_LOAD, api_visibility="private")
         said.follow(page.load, header.speak)
         links(page, asked)
+        add_endpoints(session)
     return page
 
 
