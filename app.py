@@ -3,8 +3,11 @@
 import os
 import sys
 
+from specdemo.space.zero import ZeroGPU, chosen, gpu, on_zero
 from specdemo.ui.serve import serve
 
 if __name__ == "__main__":
-    on_space = "SPACE_ID" in os.environ
-    sys.exit(serve(host=None if on_space else "127.0.0.1"))
+    if "SPACE_ID" in os.environ:
+        pairs = chosen()
+        sys.exit(serve(host=None, pair=pairs[0], place=ZeroGPU(pairs, gpu()) if on_zero() else None))
+    sys.exit(serve())

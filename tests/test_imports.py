@@ -24,6 +24,7 @@ FLOORS = [
     ["pay", "sweep"],
     ["view"],
     ["session", "bench"],
+    ["space"],
     ["ui"],
     ["cli"],
     ["__main__", "app"],
@@ -39,6 +40,7 @@ HOMES = {
     "gradio": {"ui"},
     "prometheus_client": {"ui"},
     "plotly": {"view"},
+    "spaces": {"space"},
 }
 
 #: Rooms that must work where nothing but Python is.

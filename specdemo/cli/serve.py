@@ -2,8 +2,11 @@
 
 import argparse
 import os
+from functools import partial
 from importlib.util import find_spec
 
+from ..models import load_pair
+from ..session import Here
 from ..ui.serve import serve
 from .faults import Fault
 from .load import checked_map, named
@@ -21,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
         host="0.0.0.0" if args.lan else args.host,
         port=args.port,
         pair=named(args.pair),
-        device_map=checked_map(args.device_map),
+        place=Here(partial(load_pair, device_map=checked_map(args.device_map))),
         login=_login(args.auth or os.environ.get(LOGIN_VARIABLE)),
         metrics=args.metrics,
         log_prompts=args.log_prompts,

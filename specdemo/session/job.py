@@ -5,6 +5,8 @@ import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from contextvars import copy_context
+from functools import partial
 from typing import Generic, TypeVar
 
 from .phase import Phase, Told
@@ -32,7 +34,8 @@ class Job(Generic[LogT]):
         self._inbox: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._news, self._stop = threading.Event(), threading.Event()
         self._reading = threading.RLock()  # held while the log is read or written
-        self._worker = threading.Thread(target=self._follow, name=f"job {self.id[:6]}", daemon=True)
+        follow = partial(copy_context().run, self._follow)  # a place may want to know on whose behalf
+        self._worker = threading.Thread(target=follow, name=f"job {self.id[:6]}", daemon=True)
         self._phase = log.phase  # what goes on before the first result
 
     # -- what each kind of work says of itself ------------------------------------------------------------------------

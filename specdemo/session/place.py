@@ -5,6 +5,7 @@ neither the weights nor the tokenizer. What a place must do is `Place`; `Here` d
 """
 
 import logging
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import NamedTuple, Protocol
@@ -18,6 +19,7 @@ from .phase import Phase
 from .turns import Turns
 
 _LOOK_S = 0.05  # between two looks at how far the pair is, or the line
+_SILENCE_S = 0.1  # the longest between two news of a work that goes on
 
 _log = logging.getLogger(__name__)
 
@@ -115,6 +117,16 @@ def settled(news: Iterator[object]) -> Iterator[object]:
         yield Phase("failed", {"sentence": _saying(error)})
     else:
         yield Phase("done")
+
+
+def sparse(news: Iterator[object]) -> Iterator[object]:
+    """The news with no more Nones than are needed for whoever waits to give up in time: each costs a way."""
+    due = time.monotonic() + _SILENCE_S
+    with closing(news):
+        for one in news:
+            if one is not None or time.monotonic() >= due:
+                due = time.monotonic() + _SILENCE_S
+                yield one
 
 
 def _saying(error: Exception) -> Saying:

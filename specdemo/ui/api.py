@@ -7,6 +7,7 @@ and a value out of a field's bounds is refused in gradio's words before it reach
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 
+from gradio.context import LocalContext
 from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -48,6 +49,7 @@ def routes(session: Session) -> list[BaseRoute]:
     """For the server, below /specdemo."""
 
     async def run(request: Request) -> Response:
+        LocalContext.request.set(request)  # where ZeroGPU looks for whose quota it is
         deltas = RUNS[request.url.path.rpartition("/")[2]](session, await _object(request))
         return StreamingResponse(_lines(deltas), media_type="application/x-ndjson")
 

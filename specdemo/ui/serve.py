@@ -4,14 +4,13 @@ import os
 import sys
 import threading
 import time
-from functools import partial
 
 import gradio as gr
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 
-from ..models import CATALOGUE, PairSpec, load_pair
-from ..session import Here, Library, Session
+from ..models import CATALOGUE, PairSpec
+from ..session import Library, Place, Session
 from . import door, files, logs
 from .early import EarlyHead
 from .files import ASSETS
@@ -38,18 +37,17 @@ def serve(
     host: str | None = LOCAL,
     port: int | None = None,
     pair: PairSpec = CATALOGUE["embedded"],
-    device_map: str | None = None,
+    place: Place | None = None,
     log_prompts: bool = False,
     **options: object,
 ) -> int:
     """Open the page and serve it until asked to stop; `host` and `port` None: as the environment says, as on a Space.
 
-    Only a page that nobody else can reach loads models by any name. `device_map` as for `models.load_pair`, `options`
-    as for `open_page`. Returns the exit status: 0 after SIGTERM, 130 after Ctrl-C.
+    Only a page that nobody else can reach loads models by any name. `place` as for `Session`, `options` as for
+    `open_page`. Returns the exit status: 0 after SIGTERM, 130 after Ctrl-C.
     """
     asked = Interruption()
     logs.write_to(sys.stderr)
-    place = Here(partial(load_pair, device_map=device_map))
     session = Session(Library(TRACES), place, own_models=host == LOCAL, default=pair)
     logs.log_runs(session, log_prompts)
     page = open_page(session, host, port, quiet=True, **options)

@@ -1,11 +1,13 @@
 // What the server is asked. Where no answer comes, it throws.
 
+import { visitor } from "../shared/visitor.js";
+
 const QUESTIONS = ["resync", "stop", "inspect", "rounds", "open", "trace", "status"];
 
-async function post(path, body, signal) {
+async function post(path, body, signal, headers = {}) {
   const response = await fetch(new URL(`specdemo/${path}`, document.baseURI), {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { ...headers, "content-type": "application/json" },
     body: JSON.stringify(body),
     signal,
   });
@@ -20,7 +22,7 @@ export const server = Object.fromEntries(
 
 /** A new run, told as it goes on, until `signal` aborts it; `way` is "run" or "fork". */
 export async function* deltas(way, fields, signal) {
-  const response = await post(way, fields, signal);
+  const response = await post(way, fields, signal, await visitor());
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let begun = "";
   for (;;) {
