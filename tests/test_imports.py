@@ -41,6 +41,7 @@ HOMES = {
     "prometheus_client": {"ui"},
     "plotly": {"view"},
     "spaces": {"space"},
+    "yaml": {"space"},
 }
 
 #: Rooms that must work where nothing but Python is.

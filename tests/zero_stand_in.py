@@ -1,4 +1,4 @@
-"""The package `spaces` as on ZeroGPU, in a process of its own: with its worker and its pipe, but a scheduler of ours and no GPU.
+"""The package `spaces` as on ZeroGPU, in a process of its own: its worker, its pipe; a scheduler of ours, and no GPU.
 
 Run as a script it makes a tiny pair, asks for runs through `ZeroGPU` and prints what was seen as JSON.
 """

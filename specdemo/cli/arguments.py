@@ -28,6 +28,12 @@ the target's own.
   python -m specdemo bench                         how fast is it, beside other engines on the same weights?
 """
 
+_SPACE = """\
+A Hugging Face Space runs this clone as it is. Check what can be checked without one, a line each: the front matter of
+README.md, versions, licence, files, and on the embedded pair that work on it pickles and that a forked worker writes
+the same tokens. Exits with 1 when anything is wrong.
+"""
+
 _CHECK = """\
 Is it lossless? The law test on the loaded models after a real prompt.
 
@@ -77,7 +83,8 @@ def parser() -> argparse.ArgumentParser:
     top = _Parser(prog=_PROGRAM, **_style("COMMAND …", _TOP))
     _add_help(top)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
-    for add in (_add_generate, _add_check, _add_bench, _add_memory, _add_serve, _add_replay, _add_pairs):
+    adders = (_add_generate, _add_check, _add_bench, _add_memory, _add_serve, _add_space, _add_replay, _add_pairs)
+    for add in adders:
         add(commands)
     return top
 
@@ -170,6 +177,11 @@ def _add_serve(commands) -> None:
     )
     command.add_argument("--log-prompts", action="store_true", help="log the prompts of runs, too (default: never)")
     command.add_argument("--metrics", action="store_true", help="counts for Prometheus at /specdemo/metrics")
+
+
+def _add_space(commands) -> None:
+    command = _command(commands, "space", "check", "is this clone fit for a Space?", _SPACE)
+    command.add_argument("what", metavar="check", choices=["check"], help="check all that can be checked without one")
 
 
 def _add_replay(commands) -> None:

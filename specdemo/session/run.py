@@ -32,7 +32,8 @@ class Run(Job[Log]):
             spec=request.pair,
             fork=request.fork,
         )
-        super().__init__(log, Work(request.pair, partial(raced, request), len(LANES) * request.params.max_new_tokens), place)
+        most = len(LANES) * request.params.max_new_tokens
+        super().__init__(log, Work(request.pair, partial(raced, request), most), place)
         self._params = request.params
         self._stop_ids: frozenset[int] = frozenset()
         self._rests: dict[Lane, str] = {}
