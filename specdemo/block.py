@@ -17,6 +17,11 @@ TOP = 12
 _SCALARS = 3  # columns before the candidates: α, u, and how many drafts stay
 
 
+def block_width(top: int, vocab_size: int) -> int:
+    """Numbers a position that `pack_block` makes over so many tokens."""
+    return _SCALARS + 3 * (2 + 2 * min(top, vocab_size))
+
+
 def pack_block(
     p: torch.Tensor,  # (K + 1, V)
     q: torch.Tensor,  # (K, V)
@@ -26,7 +31,7 @@ def pack_block(
     coins: torch.Tensor,  # (K + 1,)
     top: int,
 ) -> torch.Tensor:
-    """A row a position: the scalars, then candidates' ids, their p, their q -> (K + 1, 3 + 3·(2 + 2·top)).
+    """A row a position: the scalars, then candidates' ids, their p, their q -> (K + 1, `block_width`).
 
     The first candidate is the drafted token, the second the round's last token where it was drawn. The last row has no
     q: zeros. Ids stay exact: a float32 holds whole numbers up to 2^24.

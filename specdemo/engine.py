@@ -3,27 +3,24 @@
 Leviathan et al. 2023 (arXiv 2211.17192), algorithm 1; Chen et al. 2023 (arXiv 2302.01318), algorithm 2.
 """
 
-import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
 
-from . import maths
 from .block import TOP, pack_block, read_block
 from .clock import Laps
-from .contract import Coins, Drafter, Model, Proposal, prefill, room
+from .contract import Coins, Drafter, Model, Proposal, prefill
+from .course import DraftLength, check_count, checked_prompt, cut_at_stop, end_of, rounds_of
 from .drafters import NoDrafter
-from .records import Outcome, Round, SamplingParams, TokenEvent, is_whole
-from .words import Refusal, Saying
+from .records import Outcome, Round, SamplingParams
+from .steps import judged
+from .words import Refusal
 
 #: How far from 1 the float32 sum of a q over a vocabulary may be.
 _MASS_ERROR = 1e-3
 
 _LAPS = ("prefill", "draft", "verify", "judge", "look")
-
-#: K, or what chooses it before each round from the round before (None before the first).
-DraftLength = int | Callable[[Round | None], int]
 
 
 def speculate(
@@ -47,11 +44,11 @@ def speculate(
     Raises ValueError for a k or a top below 0 and for a prompt that is empty, out of the vocabulary or longer than the
     target's context, and `contract.NumericalFault` for logits that are no distribution.
     """
-    _check_count("top", top)
+    check_count("top", top)
     run = _Run(target, drafter, params, k, frozenset(stop_ids), top, Outcome.BONUS, Coins(params.seed, target.device))
     if not callable(k):
-        _check_count("k", k)
-    return run.rounds(_checked_prompt(prompt_ids, target))
+        check_count("k", k)
+    return run.rounds(checked_prompt(prompt_ids, target))
 
 
 def decode(
@@ -63,10 +60,10 @@ def decode(
     top: int = TOP,
 ) -> Iterator[Round]:
     """The baseline: the target alone, by the same loop, one PLAIN token a round. Arguments as for `speculate`."""
-    _check_count("top", top)
+    check_count("top", top)
     nobody = NoDrafter(target.vocab_size, target.device)
     run = _Run(target, nobody, params, 0, frozenset(stop_ids), top, Outcome.PLAIN, Coins(params.seed, target.device))
-    return run.rounds(_checked_prompt(prompt_ids, target))
+    return run.rounds(checked_prompt(prompt_ids, target))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +80,8 @@ class _Run:
     coins: Coins
 
     def rounds(self, committed: list[int]) -> Iterator[Round]:
-        end = len(committed) + int(min(self.params.max_new_tokens, room(self.target, len(committed))))
-        round_ = None
-        while len(committed) < end:
-            wanted = self.k(round_) if callable(self.k) else self.k
-            _check_count("k", wanted)
-            # Drafts beyond the cap could never be emitted, so none are made and nothing has to be cut.
-            k = min(operator.index(wanted), end - len(committed) - 1)
-            round_ = self._round(0 if round_ is None else round_.index + 1, committed, k)
-            committed += [event.token_id for event in round_.emitted]
-            yield round_
-            if committed[-1] in self.stop_ids:
-                return
+        end = end_of(committed, self.params, self.target)
+        return rounds_of(self._round, committed, end, self.k, self.stop_ids)
 
     @torch.inference_mode()  # on a function that returns, never around a yield: a generator's steps change threads
     def _round(self, index: int, committed: list[int], k: int) -> Round:
@@ -119,15 +106,13 @@ class _Run:
         logits = target.feed(torch.cat([newest, readable]))
         laps.mark("verify")
         # 3. Judge, and draw the round's last token; all of it stays on the device.
-        p, q = maths.same_width(maths.to_probs(logits, params), q)
         coins = self.coins.throw(k + 1)
-        accepted = maths.verify(drafts, p, q, coins[:k])
-        last = maths.draw(maths.last_law(accepted, p, q), coins[k:])
+        p, q, accepted, last = judged(logits, drafts, q, coins, params)
         laps.mark("judge")
         # 4. Commit: the round's one copy to the host becomes its records.
         block = pack_block(p, q, drafts, accepted, last, coins, self.top)
         laps.mark("look")
-        events = _cut_at_stop(read_block(block, len(committed), self.last_outcome), self.stop_ids)
+        events = cut_at_stop(read_block(block, len(committed), self.last_outcome), self.stop_ids)
         prefill_s, draft_s, verify_s, judge_s, look_s, rest_s = laps.seconds(*_LAPS)
         return Round(index, k, events, draft_s, verify_s, judge_s + look_s + rest_s, prefill_s, judge_s, look_s)
 
@@ -149,41 +134,9 @@ class _Run:
         return torch.tensor(ids, dtype=torch.int64, device=self.target.device)
 
 
-def _check_count(name: str, value: object) -> None:
-    if not is_whole(value) or value < 0:
-        raise Refusal("out_of_range", name=name, value=repr(value), legal=Saying("legal_count"))
-
-
 def _check_law(q: torch.Tensor) -> None:
     """Refuse rows of q that are no distributions; only in a run's first round, since a device waits for it. NaN is told
     later, with its position."""
     for row, mass in enumerate(q.sum(dim=-1).tolist()):
         if abs(mass - 1) > _MASS_ERROR:
             raise Refusal("q_no_law", mass=f"{mass:.6g}", row=row)
-
-
-def _checked_prompt(prompt_ids: Sequence[int], target: Model) -> list[int]:
-    try:
-        committed = [operator.index(i) for i in prompt_ids]
-    except TypeError as error:
-        raise Refusal("prompt_ids_not_whole", error=str(error)) from error
-    if not committed:
-        raise Refusal("prompt_no_tokens")
-    for i in committed:
-        if not 0 <= i < target.vocab_size:
-            raise Refusal("prompt_id_unknown", id=i, last=target.vocab_size - 1)
-    if room(target, len(committed)) < 1:
-        raise Refusal("prompt_too_long", tokens=len(committed), context=target.context, most=target.context - 1)
-    return committed
-
-
-def _cut_at_stop(events: tuple[TokenEvent, ...], stop_ids: frozenset[int]) -> tuple[TokenEvent, ...]:
-    """An accepted draft that ends the text ends the round: the drafts after it count for nothing, no token follows."""
-    for i, event in enumerate(events):
-        if event.outcome is Outcome.ACCEPTED and event.token_id in stop_ids:
-            return (*events[: i + 1], *(_discarded(later) for later in events[i + 1 : -1]))
-    return events
-
-
-def _discarded(event: TokenEvent) -> TokenEvent:
-    return replace(event, outcome=Outcome.DISCARDED, u=None)

@@ -36,7 +36,7 @@ UNMEASURED = Costs((1.0,) * 9, 0.1)
 
 
 class Pace:
-    """Chooses K before each round of one run; meets `engine.DraftLength`.
+    """Chooses K before each round of one run; meets `course.DraftLength`.
 
     It looks at rounds that are over and at costs that were measured before the run, never at the clock or at a draft
     that is still to be judged. So the law of the output is the target's own whatever it chooses, and with the same

@@ -22,9 +22,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import pytest
 import torch
+from fixed_models import FixedTable
 from table_models import markov
+from tape import taped
 
-from specdemo import engine, maths
+from specdemo import captured, engine, maths
 from specdemo.contract import Proposal
 from specdemo.drafters import ModelDrafter
 from specdemo.drafters import model as model_drafter
@@ -382,6 +384,20 @@ TWO = Case(Pair(table([[0.25, 0.75], [0.75, 0.25]]), table([[0.5, 0.5], [1, 0]])
 FLAT = Case(Pair(everywhere([0.25, 0.25, 0.25, 0.25]), everywhere([0.75, 0.25, 0, 0])), cells=12)
 
 
+def eagerly(pair: Pair):
+    return lambda params, k: engine.speculate(markov(pair.p), ModelDrafter(markov(pair.q)), [0], params, k=k)
+
+
+def recorded(pair: Pair):
+    """The loop over recorded steps; each K is recorded once for all runs."""
+    models = [FixedTable(table.tolist(), rows=8, history=False) for table in pair]
+    stage = captured.Stage(*models, SamplingParams(), capture=taped)
+    return lambda params, k: captured.speculate(stage, [0], params, k=k)
+
+
+LOOPS = [eagerly, recorded]
+
+
 def law_of_the_engine(
     case: Case,
     k: int | Callable[[], Pace],
@@ -389,19 +405,21 @@ def law_of_the_engine(
     patch: pytest.MonkeyPatch,
     rounds: int | None = None,
     coins=ScriptedCoins,
+    loop=eagerly,
 ) -> np.ndarray:
-    """The law of `length` tokens after token 0, from every run that `speculate` can make.
+    """The law of `length` tokens after token 0, from every run that a `loop` can make.
 
     `k` may make what chooses K, anew for each run. With `rounds`, the target itself goes on after so many.
     """
     p, q = case.pair
+    write = loop(case.pair)
 
     def run(script: tuple[float, ...]) -> tuple[list[tuple], int]:
         stream = coins(script)
-        patch.setattr(engine, "Coins", lambda seed, device: stream)
+        for room in (engine, captured):
+            patch.setattr(room, "Coins", lambda seed, device: stream)
         params, chosen = SamplingParams(max_new_tokens=length), k() if callable(k) else k
-        lane = engine.speculate(markov(p), ModelDrafter(markov(q)), [0], params, k=chosen)
-        made: list[Round] = [*islice(lane, rounds)]
+        made: list[Round] = [*islice(write(params, chosen), rounds)]
         return [(event.token_id, event.outcome) for round_ in made for event in round_.events], stream.thrown
 
     law = Law()
@@ -419,14 +437,16 @@ def law_of_the_engine(
     return completed(law, p, length)
 
 
+@pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize(("case", "k"), [(THREE, 1), (THREE, 2), (FLAT, 1), (TWO, 1), (TWO, 2), (TWO, 3), (TWO, 4)])
-def test_a_round_of_the_engine_has_the_law_of_the_target(case: Case, k: int, monkeypatch) -> None:
-    assert error(law_of_the_engine(case, k, k + 1, monkeypatch, rounds=1), case.pair.p) < EXACT
+def test_a_round_of_the_engine_has_the_law_of_the_target(case: Case, k: int, loop, monkeypatch) -> None:
+    assert error(law_of_the_engine(case, k, k + 1, monkeypatch, rounds=1, loop=loop), case.pair.p) < EXACT
 
 
+@pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize(("k", "length"), [(0, 3), (1, 4), (2, 4)])
-def test_whole_runs_of_the_engine_have_the_law_of_the_target(k: int, length: int, monkeypatch) -> None:
-    assert error(law_of_the_engine(TWO, k, length, monkeypatch), TWO.pair.p) < EXACT
+def test_whole_runs_of_the_engine_have_the_law_of_the_target(k: int, length: int, loop, monkeypatch) -> None:
+    assert error(law_of_the_engine(TWO, k, length, monkeypatch, loop=loop), TWO.pair.p) < EXACT
 
 
 class SwiftPace(Pace):
@@ -443,8 +463,10 @@ class SwiftPace(Pace):
         return k
 
 
-def test_a_k_that_is_chosen_from_past_rounds_leaves_the_law_alone(monkeypatch) -> None:
-    assert error(law_of_the_engine(TWO, SwiftPace, 4, monkeypatch), TWO.pair.p) < EXACT
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_k_that_is_chosen_from_past_rounds_leaves_the_law_alone(loop, monkeypatch) -> None:
+    SwiftPace.chosen.clear()
+    assert error(law_of_the_engine(TWO, SwiftPace, 4, monkeypatch, loop=loop), TWO.pair.p) < EXACT
     assert SwiftPace.chosen == {0, 1, 2}
 
 
@@ -462,12 +484,14 @@ def test_a_k_that_is_chosen_from_the_drafts_themselves_is_rejected(monkeypatch) 
     assert law.sum(axis=1) == pytest.approx([0.125, 0.875], abs=EXACT)
 
 
-def test_the_engine_with_a_coin_used_twice_is_rejected(monkeypatch) -> None:
+@pytest.mark.parametrize("loop", LOOPS)
+def test_the_engine_with_a_coin_used_twice_is_rejected(loop, monkeypatch) -> None:
     """Token 0 is rejected when u >= 1/3; the same u then draws 2 below 1/2 and 3 above, so 1 to 3 instead of 1 to 1."""
-    law = law_of_the_engine(FLAT, 1, 2, monkeypatch, rounds=1, coins=ReusedCoins)
+    law = law_of_the_engine(FLAT, 1, 2, monkeypatch, rounds=1, coins=ReusedCoins, loop=loop)
     assert law.sum(axis=1) == pytest.approx([0.25, 0.25, 0.125, 0.375], abs=EXACT)
 
 
+@pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize(
     ("room", "name", "fault"),
     [
@@ -478,6 +502,6 @@ def test_the_engine_with_a_coin_used_twice_is_rejected(monkeypatch) -> None:
         (model_drafter, "draw", lambda q, coins: q.argmax(-1)),
     ],
 )
-def test_the_engine_with_a_fault_is_rejected(room: object, name: str, fault: Callable, monkeypatch) -> None:
+def test_the_engine_with_a_fault_is_rejected(room: object, name: str, fault: Callable, loop, monkeypatch) -> None:
     monkeypatch.setattr(room, name, fault)
-    assert error(law_of_the_engine(THREE, 1, 2, monkeypatch, rounds=1), THREE.pair.p) > 1e-2
+    assert error(law_of_the_engine(THREE, 1, 2, monkeypatch, rounds=1, loop=loop), THREE.pair.p) > 1e-2

@@ -1,7 +1,7 @@
 """A drafter made of any model that meets the contract."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -10,6 +10,28 @@ from ..maths import draw, to_probs
 from ..records import SamplingParams
 
 _ONE_PASS = 16  # tokens that are read with all their logits, of which only the last are needed
+
+
+def drawn(
+    logits: torch.Tensor,  # (1, V) after the last committed token
+    uniforms: torch.Tensor,  # (K,), at least one
+    params: SamplingParams,
+    feed: Callable[[int, torch.Tensor], torch.Tensor],
+    support: torch.Tensor | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Draw K tokens, each from its row of q: ids (K,), rows (K, V). Nothing waits for the host.
+
+    `feed(i, token)` reads the i-th draft, counted from 1, and gives the row after it; not the K-th, since nobody needs
+    the row after that. With `support` the rows are over those ids alone.
+    """
+    ids, rows = [], []
+    for i, u in enumerate(uniforms.split(1), start=1):
+        rows.append(to_probs(logits, params))
+        place = draw(rows[-1], u)
+        ids.append(place if support is None else support[place])
+        if i < len(uniforms):
+            logits = feed(i, ids[-1])
+    return torch.cat(ids), torch.cat(rows)
 
 
 class ModelDrafter:
@@ -40,17 +62,11 @@ class ModelDrafter:
         prefill(self.model, unread[:-_ONE_PASS])
         logits = self._feed(unread[-_ONE_PASS:])[-1:]
         self._read = list(committed)
-        # 2. Draw each token from its row; feed it for the next row, but not the K-th: nobody needs the row after it.
-        ids, rows = [], []
-        for i, u in enumerate(coins.throw(k).to(self.model.device).split(1), start=1):
-            rows.append(to_probs(logits, params))
-            place = draw(rows[-1], u)
-            ids.append(place if self._support is None else self._support[place])
-            if i < k:
-                logits = self._feed(ids[-1])
-        drafts = torch.cat(ids)
+        # 2. Draw.
+        uniforms = coins.throw(k).to(self.model.device)
+        drafts, q = drawn(logits, uniforms, params, lambda _, token: self._feed(token), self._support)
         self._drafts = drafts[:-1]
-        return Proposal(drafts, self._widened(torch.cat(rows)))
+        return Proposal(drafts, self._widened(q))
 
     def _widened(self, q: torch.Tensor) -> torch.Tensor:
         """Rows over the support (K, h) -> over the vocabulary (K, V), 0 elsewhere."""
