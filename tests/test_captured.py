@@ -13,16 +13,14 @@ from specdemo import captured, engine, maths
 from specdemo.captured import Stage
 from specdemo.contract import NumericalFault
 from specdemo.drafters import ModelDrafter
-from specdemo.graphs import as_it_is, cuda_graph
+from specdemo.graphs import as_it_is
 from specdemo.models.fixed import FixedRun
 from specdemo.models.llama import Llama
 from specdemo.models.selfcheck import check_model
 from specdemo.records import Outcome, SamplingParams
 from specdemo.words import Refusal
 
-GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA GPU here")
 CAPTURES = {"as it is": as_it_is, "taped": taped}
-DEVICES = [("cpu", taped), pytest.param("cuda", cuda_graph, marks=GPU)]
 
 SAMPLING = {
     "plain": {},
