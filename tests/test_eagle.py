@@ -9,7 +9,10 @@ from specdemo.contract import Coins
 from specdemo.drafters import ModelDrafter
 from specdemo.engine import speculate
 from specdemo.models import LoadError, PairSpec, load_pair
+from specdemo.models import eagle as eagle_module
+from specdemo.models.device import multiplies_four_bits
 from specdemo.models.eagle import load_eagle
+from specdemo.models.linear import GROUP, four_bits
 from specdemo.models.llama import Llama
 from specdemo.records import SamplingParams
 from tools.draft.store import save_draft
@@ -217,3 +220,32 @@ def test_a_target_of_the_library_s_forward_cannot_be_read(trained, tmp_path):
     spec = PairSpec("own", "own", str(tmp_path / "target"), str(tmp_path / "draft"))
     with pytest.raises(LoadError, match="reads its target's hidden states, and the target runs on the library's"):
         load_pair(spec, device="cpu", dtype="float32")
+
+
+def test_in_bfloat16_its_products_have_four_bits_and_say_what_their_steps_say(tmp_path, monkeypatch):
+    if not multiplies_four_bits(torch.device("cpu"), torch.bfloat16):
+        pytest.skip("this processor has no quick product of 4 bits")
+    width, config = 64, LlamaConfig(**{**CONFIG.to_dict(), "hidden_size": 64, "num_attention_heads": 4})
+    torch.manual_seed(0)
+    target = Llama(LlamaForCausalLM(config).eval().bfloat16())
+    shape = Shape(layers=1, hidden=width, heads=4, kv_heads=2, intermediate=96, head_size=48, taps=len(TAPS))
+    draft = Draft(shape, target.embedding.float(), torch.arange(48), eps=target.eps, theta=1e4).requires_grad_(False)
+    for name, tensor in draft.named_parameters():
+        tensor.copy_(torch.randn(tensor.shape) * 0.3 + (tensor.dim() == 1))
+        if tensor.dim() == 2 and "embedding" not in name:
+            steps, size, middle = four_bits(tensor)
+            groups = (steps.unflatten(1, (-1, GROUP)) - 8) * size[..., None] + middle[..., None]
+            tensor.copy_(groups.flatten(1))  # on its own steps, so nothing is lost but what bfloat16 loses
+    save_draft(draft, tmp_path, TAPS)
+    small = load_eagle(tmp_path, target)
+    monkeypatch.setattr(eagle_module, "multiplies_four_bits", lambda device, dtype: False)
+    plain = load_eagle(tmp_path, target)
+    products = sum(tensor.numel() for name, tensor in draft.named_parameters() if tensor.dim() == 2)
+    assert (small.four_bit, plain.four_bit) == (True, False) and small.parameters == plain.parameters
+    assert plain.bytes - small.bytes == pytest.approx(products * (2 - 1 / 2 - 4 / GROUP), abs=1)
+    rows = []
+    for eagle in (small, plain):
+        run = target.open(eagle.tap_after)
+        run.feed(IDS)
+        rows.append(eagle.open(run).feed_narrow(IDS).float())
+    assert (rows[0] - rows[1]).abs().mean() < 0.05 * rows[1].std()

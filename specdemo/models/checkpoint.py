@@ -13,7 +13,7 @@ from .agreement import agree, answers
 from .cached import CachedModel, declared_ends, weights_of
 from .errors import LoadError
 from .known import OWN, Checkpoint, keep
-from .linear import GROUP
+from .linear import bytes_in_four_bits
 from .llama import Llama, why_not
 from .progress import Progress
 from .need import sketch
@@ -120,4 +120,4 @@ def _bytes_in_four_bits(module: PreTrainedModel, dtype: torch.dtype) -> int:
     """Memory of the weights when those of the layers' products have 4 bits and a share of their group's two scales."""
     everything = sum(p.numel() for p in module.parameters())
     products = sum(p.numel() for p in module.model.layers.parameters() if p.dim() == 2)
-    return round((everything - products) * dtype.itemsize + products * (1 / 2 + 2 * dtype.itemsize / GROUP))
+    return (everything - products) * dtype.itemsize + bytes_in_four_bits(products, dtype)

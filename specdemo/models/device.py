@@ -57,3 +57,9 @@ def _cpu_has_bfloat16() -> bool:
     """Whether bfloat16 products run on instructions of their own; elsewhere they are emulated and slower."""
     able = getattr(torch.cpu, "get_capabilities", dict)()  # an older torch does not tell
     return bool(able.get("avx512_bf16") or able.get("amx_bf16") or able.get("bf16"))
+
+
+def multiplies_four_bits(device: torch.device, dtype: torch.dtype) -> bool:
+    """Whether torch has a quick product of weights in 4 bits with activations of `dtype` there."""
+    quick = torch.backends.cpu.get_cpu_capability().startswith("AVX")  # elsewhere it is a plain loop
+    return device.type == "cpu" and dtype == torch.bfloat16 and quick

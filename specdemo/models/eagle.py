@@ -7,16 +7,19 @@ before stands in. It proposes only the most frequent tokens; q is 0 elsewhere, w
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
 from safetensors.torch import load_file
 from torch.nn.functional import embedding
 
+from .device import multiplies_four_bits
 from .errors import LoadError
 from .layer import Layer, place
-from .linear import Linear, pack
+from .linear import Linear, bytes_in_four_bits, pack, pack_in_four_bits
 from .llama import Llama, LlamaRun
 from .norm import Norm, norm_by, norm_over
 from .rope import Rope
@@ -24,6 +27,8 @@ from .rows import Rows
 
 #: What config.json calls such a draft.
 MODEL_TYPE = "specdemo_draft"
+
+_PRODUCT = ".weight"  # how the names of matrices end
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,7 @@ class Eagle:
     tap_mean, tap_scale  (taps, D) to standardise them
     unit                 the norm without a weight, for taps, embeddings and features
     kept                 (head,) int64: the ids that it can propose, in the head's order
+    four_bit             whether its products have 4 bits a weight
     """
 
     target: Llama
@@ -49,6 +55,8 @@ class Eagle:
     kept: torch.Tensor
     rope: Rope
     parameters: int
+    bytes: int
+    four_bit: bool
 
     def open(self, target: LlamaRun) -> "EagleRun":
         """A run with an empty cache beside a run of the target that keeps this draft's taps."""
@@ -56,7 +64,12 @@ class Eagle:
 
 
 def load_eagle(folder: Path, target: Llama) -> Eagle:
-    """Read the folder's config.json and model.safetensors. Raises LoadError if it was not made for this target."""
+    """Read the folder's config.json and model.safetensors. Raises LoadError if it was not made for this target.
+
+    Where the processor can, its products get 4 bits a weight: a draft is read from memory anew for each token that it
+    proposes, so a pass takes half as long, and what rounding takes from its agreement with the target is far less.
+    The output's law does not depend on it: q is whatever it computes.
+    """
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     shape = config["shape"]
     width = target.embedding.shape[1]
@@ -70,6 +83,10 @@ def load_eagle(folder: Path, target: Llama) -> Eagle:
         )
     w = load_file(folder / "model.safetensors")
     parameters = sum(tensor.numel() for tensor in w.values())
+    products = sum(tensor.numel() for name, tensor in w.items() if name.endswith(_PRODUCT))
+    four_bit = multiplies_four_bits(target.device, target.dtype)
+    packing = partial(pack_in_four_bits, dtype=target.dtype) if four_bit else pack
+    held = bytes_in_four_bits(products, target.dtype) if four_bit else products * target.dtype.itemsize
     w = {name: t.to(target.device) if name == "kept" else t.to(target.device, target.dtype) for name, t in w.items()}
     head_width, eps = shape["hidden"] // shape["heads"], config["rms_norm_eps"]
     steps = torch.arange(0, head_width, 2, device=target.device).float() / head_width
@@ -78,26 +95,30 @@ def load_eagle(folder: Path, target: Llama) -> Eagle:
         tap_after=tuple(config["tap_after"]),
         tap_mean=w["tap_mean"],
         tap_scale=w["tap_scale"],
-        fuse=pack(w["fuse.weight"]),
-        join=pack(w["join.weight"]),
-        layers=tuple(_layer(w, f"blocks.{i}", shape, eps) for i in range(shape["layers"])),
+        fuse=packing(w["fuse.weight"]),
+        join=packing(w["join.weight"]),
+        layers=tuple(_layer(w, f"blocks.{i}", shape, eps, packing) for i in range(shape["layers"])),
         unit=norm_over(width, None, eps, target.device),
         norm=norm_by(w["norm"], eps),
-        head=pack(w["head.weight"]),
+        head=packing(w["head.weight"]),
         kept=w["kept"].long(),
         rope=Rope(config["rope_theta"] ** -steps, 1.0, target.dtype),
         parameters=parameters,
+        bytes=held + (parameters - products) * target.dtype.itemsize,
+        four_bit=four_bit,
     )
 
 
-def _layer(w: dict[str, torch.Tensor], name: str, shape: dict[str, int], eps: float) -> Layer:
+def _layer(
+    w: dict[str, torch.Tensor], name: str, shape: dict[str, int], eps: float, packing: Callable[[torch.Tensor], Linear]
+) -> Layer:
     return Layer(
         norm=norm_by(w[f"{name}.norm_in"], eps),
-        qkv=pack(w[f"{name}.qkv.weight"]),
-        out=pack(w[f"{name}.out.weight"]),
+        qkv=packing(w[f"{name}.qkv.weight"]),
+        out=packing(w[f"{name}.out.weight"]),
         mlp_norm=norm_by(w[f"{name}.norm_mlp"], eps),
-        gate_up=pack(w[f"{name}.gate_up.weight"]),
-        down=pack(w[f"{name}.down.weight"]),
+        gate_up=packing(w[f"{name}.gate_up.weight"]),
+        down=packing(w[f"{name}.down.weight"]),
         heads=shape["heads"],
         kv_heads=shape["kv_heads"],
     )

@@ -32,24 +32,35 @@ def pack_modules(*layers: torch.nn.Linear, dtype: torch.dtype) -> Linear:
 
 
 def pack_modules_in_four_bits(*layers: torch.nn.Linear, dtype: torch.dtype) -> Linear:
-    """A library's float32 layers as one with 4 bits a weight: a quarter of bfloat16's traffic; activations in `dtype`.
+    """The same with 4 bits a weight; see `pack_in_four_bits`."""
+    return pack_in_four_bits(*(layer.weight for layer in layers), biases=_biases(layers, dtype), dtype=dtype)
+
+
+def pack_in_four_bits(
+    *weights: torch.Tensor, biases: tuple[torch.Tensor | None, ...] = (), dtype: torch.dtype
+) -> Linear:
+    """Weights (out, in) as `pack` takes them, with 4 bits each: a quarter of bfloat16's traffic; activations in `dtype`.
 
     Along the input each group of 32 weights has 16 steps of its own from its least to its greatest weight. That is the
-    law of GGUF's Q4_1, so weights from such a file fall on its own steps again. The kernel takes the steps' sizes in
-    bfloat16. Where a layer's shape does not suit the kernel it stays at `dtype`.
+    law of GGUF's Q4_1, so weights from such a file fall on its own steps again, if they come in float32. The kernel takes
+    the steps' sizes in bfloat16. Where a layer's shape does not suit the kernel it stays at `dtype`.
     """
-    weight = torch.cat([layer.weight for layer in layers]).detach()
+    weight = torch.cat(weights).detach()
     if weight.shape[0] % _ROWS_AT_ONCE or weight.shape[1] % GROUP:
-        return pack_modules(*layers, dtype=dtype)
+        return pack(weight.to(dtype), biases=biases)
     steps, size, middle = four_bits(weight)
     packed = torch._convert_weight_to_int4pack_for_cpu(steps, 1)
     scales = torch.stack([size, middle], dim=-1).transpose(0, 1).to(dtype).contiguous()
     product = torch.ops.aten._weight_int4pack_mm_for_cpu
-    biases = _biases(layers, dtype)
-    if biases[0] is None:
+    if not biases or biases[0] is None:
         return lambda x: product(x.contiguous(), packed, GROUP, scales)
     bias = torch.cat(biases).detach()
     return lambda x: product(x.contiguous(), packed, GROUP, scales).add_(bias)
+
+
+def bytes_in_four_bits(weights: int, dtype: torch.dtype) -> int:
+    """Memory of so many weights with 4 bits each and a share of their group's two scales in `dtype`."""
+    return round(weights * (1 / 2 + 2 * dtype.itemsize / GROUP))
 
 
 def four_bits(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

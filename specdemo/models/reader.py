@@ -31,11 +31,11 @@ def load_reader(source: Source, target: Checkpoint, stamp: Stamp, progress: Prog
         title=source.title,
         path=source.name,
         parameters=eagle.parameters,
-        bytes=eagle.parameters * target.weights.dtype.itemsize,
+        bytes=eagle.bytes,
         open=eagle.open,
         idle_bytes=0,
         reads=eagle.tap_after,
-        four_bit=False,
+        four_bit=eagle.four_bit,
     )
     seeing = replace(target, weights=replace(target.weights, open=open_target))
     return seeing, Checkpoint(weights, frozenset(), Saying("forward_reads_target"))
