@@ -39,14 +39,19 @@ class Ending(StrEnum):
     STOP = "stop"  # a stop token
     CAP = "cap"  # as long as was asked for
     CONTEXT = "context"  # no room is left
+    TIME = "time"  # the server gives a run no longer
 
 
-def why_ended(rounds: Iterable[Round], params: SamplingParams, stop_ids: Container[int]) -> Ending:
-    """The reason of a lane's end; all of its rounds are needed."""
+def why_ended(
+    rounds: Iterable[Round], params: SamplingParams, stop_ids: Container[int], cut: bool = False
+) -> Ending:
+    """The reason of a lane's end; all of its rounds are needed. `cut`: its time was over."""
     emitted = [event.token_id for round_ in rounds for event in round_.emitted]
     if emitted and emitted[-1] in stop_ids:
         return Ending.STOP
-    return Ending.CAP if len(emitted) >= params.max_new_tokens else Ending.CONTEXT
+    if len(emitted) >= params.max_new_tokens:
+        return Ending.CAP
+    return Ending.TIME if cut else Ending.CONTEXT
 
 
 class Slowdown(StrEnum):

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from tiny import tiny_pair
 
 from specdemo.session import Here, Library, Session
-from specdemo.session.session import AT_ONCE
+from specdemo.session.seats import AT_ONCE
 from specdemo.trace import from_json
 from specdemo.ui import api, door
 from specdemo.ui.api import QUESTIONS, RUNS

@@ -381,6 +381,8 @@ def test_a_real_interrupt(tmp_path: Path) -> None:
         (["serve", "--auth", "me"], "--auth must be USER:PASSWORD, with at least one character on each side"),
         (["serve", "--auth", ":b"], "--auth must be USER:PASSWORD"),
         (["serve", "--auth", "a:"], "--auth must be USER:PASSWORD"),
+        (["serve", "--at-once", "0"], "--at-once is 0; it must be a whole number from 1 to 16"),
+        (["serve", "--most-seconds", "-5"], "--most-seconds is -5; it must be a whole number from 1 to 86400"),
         (["serve", "--port", "99999"], "--port is 99999; it must be a whole number from 1 to 65535"),
     ],
     ids=lambda value: " ".join(value).encode("unicode_escape").decode()[:40] if isinstance(value, list) else "",
@@ -500,7 +502,10 @@ def test_serve_listens_where_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("specdemo.ui.serve.serve", lambda **how: calls.append(how) or 0)
     monkeypatch.delenv("SPECDEMO_AUTH", raising=False)
     sys.modules.pop("specdemo.cli.serve", None)
+    from specdemo.session.turns import MOST_S
+
     words = ["--port", "7999", "--pair", "gpt2-xl", "--lan", "--open", "--auth", "me:a:b", "--metrics", "--log-prompts"]
+    words += ["--at-once", "2", "--most-seconds", "30"]
     assert main(["serve", *words]) == 0
     assert main(["serve"]) == 0
     monkeypatch.setenv("SPECDEMO_AUTH", "you:c")
@@ -516,6 +521,8 @@ def test_serve_listens_where_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None
         "embedded",
         False,
     )
+    turns = [how["place"].turns for how in (own, default)]
+    assert [(line.at_once, line.most_s) for line in turns] == [(2, 30), (1, MOST_S)]
 
 
 def test_metrics_without_their_package_are_refused(

@@ -160,16 +160,16 @@ def test_a_stop_in_the_middle_keeps_what_was_found_and_frees_the_turn():
     stopped = checks.stop({"run": told["run"]})
     assert stopped["phase"]["name"] == "stopped" and stopped["shown"]["tests"]
     assert any("Stopped at" in line["text"] for line in stopped["shown"]["lines"])
-    with session.place.turns.take("another", threading.Event()) as mine:
-        assert mine and gated.passes <= passes + 12, "the stopped check went on"  # no more than a run's worth
+    with session.place.turns.queued("another") as came:
+        assert came(LIMIT_S) and gated.passes <= passes + 12, "the stopped check went on"  # no more than a run's worth
 
 
 def test_a_check_that_nobody_looks_at_ends(session, monkeypatch):
     monkeypatch.setattr(measurement_module, "LEASE_S", 0.0)
     checks = checks_of(session)
     checks.start({"fields": FIELDS, "runs": 600})
-    with session.place.turns.take("another", threading.Event()) as mine:
-        assert mine
+    with session.place.turns.queued("another") as came:
+        assert came(LIMIT_S)
 
 
 def test_hostile_questions_about_checks_have_an_answer(session):

@@ -211,8 +211,8 @@ def test_a_stop_is_told_at_once_and_frees_the_machine_within_a_round(pair):
     assert len(rest) == 1 and rest[0]["phase"]["name"] == "stopped"
     until(lambda: not run._worker.is_alive(), "the engine's end")
     assert sum(spy.passes for spy in spies) <= passes + 2, "more than the round that it was in"
-    with place.turns.take("next", threading.Event()) as mine:
-        assert mine
+    with place.turns.queued("next") as came:
+        assert came(LIMIT_S)
     trace = run.trace()
     assert trace.rounds and from_json(to_json(trace)) == trace
 
@@ -267,7 +267,7 @@ def test_a_second_run_waits_says_so_and_then_runs(pair):
     until(lambda: json.loads(next(running)).get("spec"), "the first round")
     second = Run(request(length=4), place)
     waiting = second.deltas()
-    until(lambda: json.loads(next(waiting))["phase"] == {"name": "waiting", "ahead": 1}, "the second run's turn")
+    until(lambda: json.loads(next(waiting))["phase"] == {"name": "waiting", "ahead": 1, "seconds": None}, "the second run's turn")
     assert not second.look().rounds["spec"]
     running.close()
     assert [json.loads(text) for text in waiting][-1]["phase"]["name"] == "done"
@@ -278,7 +278,8 @@ def test_a_run_that_gives_up_waiting_leaves_the_line(pair):
     assert place.pairs.get(request().pair).done.wait(LIMIT_S)
 
     def hold():
-        with place.turns.take("holder", threading.Event()):
+        with place.turns.queued("holder") as came:
+            came(LIMIT_S)
             busy.set()
             done.wait(LIMIT_S)
 
@@ -298,7 +299,8 @@ def test_turns_come_in_order():
     gate = threading.Event()
 
     def take(n):
-        with turns.take(n, threading.Event()):
+        with turns.queued(n) as came:
+            came(LIMIT_S)
             first_in.set()
             gate.wait(LIMIT_S)
             order.append(n)

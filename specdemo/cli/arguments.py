@@ -177,6 +177,11 @@ def _add_serve(commands) -> None:
     )
     command.add_argument("--log-prompts", action="store_true", help="log the prompts of runs, too (default: never)")
     command.add_argument("--metrics", action="store_true", help="counts for Prometheus at /specdemo/metrics")
+    many = command.add_argument_group("many people", "whoever comes while others are served waits in line")
+    text = "runs that the device works on at a time; more than 1 disturb each other's clocks"
+    _add(many, "--at-once", int, text, "N", {"at_once": 1})
+    text = "seconds after which a run ends with what it has written"
+    _add(many, "--most-seconds", int, text, "S", {"most_seconds": 120})
 
 
 def _add_space(commands) -> None:

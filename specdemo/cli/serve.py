@@ -6,7 +6,7 @@ from functools import partial
 from importlib.util import find_spec
 
 from ..models import load_pair
-from ..session import Here
+from ..session import Here, Turns
 from ..ui.serve import serve
 from .faults import Fault
 from .load import checked_map, named
@@ -15,16 +15,24 @@ from .load import checked_map, named
 LOGIN_VARIABLE = "SPECDEMO_AUTH"
 
 
+#: What --at-once and --most-seconds may be.
+_AT_ONCE, _SECONDS = 16, 24 * 3600
+
+
 def run(args: argparse.Namespace) -> int:
     if args.port is not None and not 1 <= args.port <= 65535:
         raise Fault(f"--port is {args.port}; it must be a whole number from 1 to 65535")
+    for name, value, most in (("at-once", args.at_once, _AT_ONCE), ("most-seconds", args.most_seconds, _SECONDS)):
+        if not 1 <= value <= most:
+            raise Fault(f"--{name} is {value}; it must be a whole number from 1 to {most}")
     if args.metrics and find_spec("prometheus_client") is None:
         raise Fault("--metrics needs the package prometheus-client; try: pip install prometheus-client")
+    turns = Turns(args.at_once, args.most_seconds)
     return serve(
         host="0.0.0.0" if args.lan else args.host,
         port=args.port,
         pair=named(args.pair),
-        place=Here(partial(load_pair, device_map=checked_map(args.device_map))),
+        place=Here(partial(load_pair, device_map=checked_map(args.device_map)), turns=turns),
         login=_login(args.auth or os.environ.get(LOGIN_VARIABLE)),
         metrics=args.metrics,
         log_prompts=args.log_prompts,

@@ -36,18 +36,18 @@ class Job(Generic[LogT]):
         self._reading = threading.RLock()  # held while the log is read or written
         follow = partial(copy_context().run, self._follow)  # a place may want to know on whose behalf
         self._worker = threading.Thread(target=follow, name=f"job {self.id[:6]}", daemon=True)
-        self._phase = log.phase  # what goes on before the first result
+        self._result: Phase | None = None  # what goes on, by the last result
 
     # -- what each kind of work says of itself ------------------------------------------------------------------------
 
-    def _take(self, news: object) -> None:
-        """Take news into the log; the first result has the phase become "running"."""
+    def _take(self, news: object) -> Phase | None:
+        """Take news into the log; what goes on by them, None where they do not say."""
         raise NotImplementedError
 
     def _end(self, phase: Phase) -> None:
         """It is over. What is over is kept for a while."""
         self._log.phase = phase
-        self._phase, self._inbox = phase, queue.SimpleQueue()
+        self._inbox = queue.SimpleQueue()
 
     # -- the reader's side --------------------------------------------------------------------------------------------
 
@@ -58,6 +58,11 @@ class Job(Generic[LogT]):
     def working(self) -> bool:
         return self._worker.is_alive()
 
+    @property
+    def over(self) -> bool:
+        """Whether it was started and neither waits nor works any longer."""
+        return self._stop.is_set() or (self._worker.ident is not None and not self.working)
+
     def look(self) -> LogT:
         """What is known now."""
         with self._reading:
@@ -66,13 +71,18 @@ class Job(Generic[LogT]):
                     news = self._inbox.get_nowait()
                 except queue.Empty:
                     break
-                if isinstance(news, Phase):
-                    self._end(news)
-                else:
-                    self._take(news)
-            if not self._log.phase.final and self._log.phase.name != "running":
-                self._log.phase = self._phase
+                self._read(news)
             return self._log
+
+    def _read(self, news: object) -> None:
+        """News in the order in which they came; None: it goes on after a wait."""
+        if isinstance(news, Phase) and news.final:
+            self._end(news)
+        elif isinstance(news, Phase):
+            self._log.phase = news
+        else:
+            self._result = (news and self._take(news)) or self._result
+            self._log.phase = self._result or self._log.phase
 
     def stop(self) -> None:
         """End it: for its readers now, for the worker after the step that it is in."""
@@ -86,11 +96,11 @@ class Job(Generic[LogT]):
 
     def _follow(self) -> None:
         with closing(self._all_news()) as all_news:
+            waits = False
             for news in all_news:
-                if isinstance(news, Phase) and not news.final:
-                    self._phase = news
-                elif news is not None:
+                if news is not None or waits:
                     self._put(news)
+                waits = isinstance(news, Phase)
                 if self._stop.is_set():
                     return
 
@@ -98,6 +108,8 @@ class Job(Generic[LogT]):
         return self._place.work(self._work)
 
     def _put(self, news: object) -> None:
+        inbox = self._inbox  # before the look at the phase: one that was put away meanwhile takes no harm
         if not self._log.phase.final:
-            self._inbox.put(news)
-        self._news.set()
+            inbox.put(news)
+        if not isinstance(news, Phase) or news.final:  # how a wait goes on is no news that anybody waits for
+            self._news.set()

@@ -38,15 +38,15 @@ class Sheet:
 
 
 class Measurement(Job[Sheet]):
-    """Work that yields None after each short step, and what it has found now and then."""
+    """Work that gives way, yields None after each short step, and what it has found now and then."""
 
     def __init__(self, head: Mapping[str, object], work: Work, place: Place) -> None:
         super().__init__(Sheet(new_id(), Phase("loading", {"fraction": 0.0, "sentence": ""}), head), work, place)
-        self._looked = time.monotonic()
+        self.renew()
 
-    def look(self) -> Sheet:
+    def renew(self) -> None:
+        """Somebody looks."""
         self._looked = time.monotonic()
-        return super().look()
 
     def _all_news(self) -> Iterator[object]:
         for news in super()._all_news():
@@ -54,6 +54,6 @@ class Measurement(Job[Sheet]):
                 self.stop()
             yield news
 
-    def _take(self, news: Found) -> None:
+    def _take(self, news: Found) -> Phase:
         self._log.found, self._log.news = news, self._log.news + 1
-        self._log.phase = Phase("running", news.progress)
+        return Phase("running", news.progress)

@@ -11,6 +11,7 @@ from .measurement import Found, Measurement
 from .phase import Phase
 from .place import Work
 from .request import Request
+from .seats import page_of
 from .session import Session
 from .store import Store
 
@@ -35,18 +36,20 @@ class Measurements:
 
     def __init__(self, session: Session, plan: Callable[[Request, Question], Plan], show: Show) -> None:
         self._session, self._plan, self._show = session, plan, show
-        self._kept = Store(capacity=16)
+        self._kept = Store()
 
     def start(self, question: Question) -> dict[str, object]:
-        """Begin; `question["fields"]` as for `Request.of`. What is told is told by `look`, or why it cannot be."""
+        """Begin; `question["fields"]` as for `Request.of`, and `page` as in `seats.page_of`: what it had measured here
+        before ends. What is told is told by `look`, or why it cannot be."""
         fields = question.get("fields")
         try:
             request = self._session.request(fields if isinstance(fields, Mapping) else {})
             plan = self._plan(request, question)
+            measurement, page = Measurement(plan.head, plan.work, self._session.place), page_of(question)
+            self._session.seats.enter(measurement, page and (page, self))
         except ValueError as error:
             said = error.saying if isinstance(error, Spoken) else str(error)
             return {"phase": Phase("failed", {"sentence": said}).told()}
-        measurement = Measurement(plan.head, plan.work, self._session.place)
         self._kept.put(measurement.id, measurement)
         self._session.jobs.add(measurement)
         measurement.start()
@@ -69,6 +72,7 @@ class Measurements:
         return measurement and measurement.look().found
 
     def _told(self, measurement: Measurement, question: Question) -> dict[str, object]:
+        measurement.renew()
         sheet = measurement.look()
         told = {"run": sheet.run_id, "phase": sheet.phase.told(), "head": dict(sheet.head), "news": sheet.news}
         known = question.get("news")

@@ -68,7 +68,8 @@ class Pairs:
 
     def _run(self, loading: Loading) -> None:
         try:
-            with self._turns.take(loading, threading.Event()):
+            with self._turns.queued(loading) as came:
+                came(None)
                 loading.pair = self._load(loading.spec, progress=loading.tell)
         except LoadError as error:
             loading.error = error.saying

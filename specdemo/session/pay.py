@@ -98,7 +98,8 @@ def plan(request: Request, question: Question) -> Plan:
         "length": length,
         "clamped": (turns, length) != (wanted["turns"], wanted["length"]),
     }
-    return Plan(head, Work(request.pair, partial(_sweeps, request, turns, length), turns * (len(KS) + 1) * length))
+    begin, tokens = partial(_sweeps, request, turns, length), turns * (len(KS) + 1) * length
+    return Plan(head, Work(request.pair, begin, tokens, patient=True))
 
 
 def _count(name: str, value: object) -> int:

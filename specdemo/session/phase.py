@@ -14,10 +14,11 @@ class Phase:
     """What is going on; the page has a sentence for each name, with the values filled in.
 
     loading   fraction, sentence     the models come
-    waiting   ahead                  other runs come first
+    waiting   ahead, seconds         other runs come first; about how long, None where nobody knows
     prompt    tokens                 both lanes read the prompt
     running
-    done      spec, plain            of a run: why each lane ended: stop, cap or context
+    done      spec, plain            of a run: why each lane ended: stop, cap, context or time
+              most, asked            of one that was cut: after how many seconds, how many tokens were asked for
     stopped
     failed    sentence
     recorded

@@ -6,7 +6,7 @@ neither the weights nor the tokenizer. What a place must do is `Place`; `Here` d
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import NamedTuple, Protocol
 
@@ -16,9 +16,9 @@ from ..models import LoadError, Pair, PairSpec, load_pair
 from ..words import Saying, Spoken
 from .pairs import KEEP, Pairs
 from .phase import Phase
-from .turns import Turns
+from .turns import SLICE_S, Turns
 
-_LOOK_S = 0.05  # between two looks at how far the pair is, or the line
+_LOOK_S, _LINE_S = 0.05, 0.25  # between two looks at how far the pair is, and the line
 _SILENCE_S = 0.1  # the longest between two news of a work that goes on
 
 _log = logging.getLogger(__name__)
@@ -31,11 +31,13 @@ class Work(NamedTuple):
     begin   does it, given the pair: a function of a module or a `partial` of one, so that it pickles. What it yields
             is news for who asked, or None after a step that found nothing
     tokens  that it may write at most, from which follows how long it may take
+    patient whether it lets others go first after a slice of time; what does not has an end by time instead
     """
 
     spec: PairSpec
     begin: Callable[[Pair], Iterator[object]]
     tokens: int
+    patient: bool = False
 
 
 class About(NamedTuple):
@@ -67,10 +69,12 @@ class Place(Protocol):
 
 
 class Here:
-    """This process. One thing at a time runs on the machine, a pair's loading among them."""
+    """This process. What runs on the machine takes `turns`, a pair's loading among them."""
 
-    def __init__(self, load: Callable[..., Pair] = load_pair, keep: int = KEEP) -> None:
-        self.turns = Turns()
+    def __init__(
+        self, load: Callable[..., Pair] = load_pair, keep: int = KEEP, turns: Turns | None = None
+    ) -> None:
+        self.turns = turns or Turns()
         self.pairs = Pairs(self.turns, load, keep)
 
     def work(self, work: Work) -> Iterator[object]:
@@ -88,7 +92,7 @@ class Here:
             return About.of(loading.pair)
         return Phase("failed", {"sentence": loading.error}) if loading.error else loading.phase
 
-    def _steps(self, work: Work) -> Iterator[object]:
+    def _steps(self, work: Work) -> "_Steps":
         """After each wait a None: who asked may have given up meanwhile."""
         # 1. The pair.
         loading = self.pairs.get(work.spec)
@@ -97,26 +101,59 @@ class Here:
         yield None
         if loading.pair is None:
             raise LoadError(loading.error)
-        # 2. Its turn.
-        ticket = object()
-        with self.turns.queued(ticket) as came:
-            while not came(_LOOK_S):
-                yield Phase("waiting", {"ahead": self.turns.ahead(ticket)})
-            yield None
-            # 3. The work itself.
-            with closing(work.begin(loading.pair)) as news:
-                yield from news
+        # 2. The work itself, turn by turn.
+        with closing(work.begin(loading.pair)) as news:
+            ended = None
+            while ended is None:
+                with self.turns.queued(news, self._expected(work)) as came:
+                    while not came(0):
+                        yield Phase("waiting", {"ahead": self.turns.ahead(news), "seconds": self.turns.wait(news)})
+                        came(_LINE_S)
+                    yield None
+                    ended = yield from self._slice(news) if work.patient else self._whole(work, news)
+        return ended
+
+    def _expected(self, work: Work) -> float | None:
+        """Seconds that its next turn will take, about."""
+        if work.patient:
+            return SLICE_S
+        seconds = self.turns.forecast.seconds(work.spec, work.tokens)
+        return seconds and min(seconds, self.turns.most_s)
+
+    def _slice(self, news: Iterator[object]) -> "_Steps":
+        """As many steps as one does who lets others go first."""
+        end = time.monotonic() + SLICE_S
+        for one in news:
+            yield one
+            if time.monotonic() > end and self.turns.wanted:
+                return None
+        return {}
+
+    def _whole(self, work: Work, news: Iterator[object]) -> "_Steps":
+        """All steps, or as many as there is time for."""
+        began, cut = time.monotonic(), {}
+        for one in news:
+            yield one
+            if time.monotonic() - began > self.turns.most_s:
+                cut = {"most": self.turns.most_s}
+                break
+        self.turns.forecast.learn(work.spec, work.tokens, time.monotonic() - began)
+        return cut
 
 
-def settled(news: Iterator[object]) -> Iterator[object]:
+#: Returns what is to be said of the end, None where it is none yet.
+_Steps = Generator[object, None, Mapping[str, object] | None]
+
+
+def settled(news: "_Steps") -> Iterator[object]:
     """The news, and last how it ended; an error is told, since not every one would survive a way to another process."""
     try:
         with closing(news):
-            yield from news
+            said = yield from news
     except Exception as error:
         yield Phase("failed", {"sentence": _saying(error)})
     else:
-        yield Phase("done")
+        yield Phase("done", said or {})
 
 
 def sparse(news: Iterator[object]) -> Iterator[object]:

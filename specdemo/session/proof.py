@@ -57,7 +57,7 @@ def plan(request: Request, question: Question) -> Plan:
         "clamped": wanted > runs,
     }
     # The engine and the target alone, each of whose runs is a round or a few.
-    return Plan(head, Work(request.pair, partial(_proofs, request, runs), 2 * runs * (request.k + 1)))
+    return Plan(head, Work(request.pair, partial(_proofs, request, runs), 2 * runs * (request.k + 1), patient=True))
 
 
 def _proofs(request: Request, runs: int, pair: Pair) -> Iterator[Proof | None]:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from ..metrics import why_ended
+from ..metrics import Ending, why_ended
 from ..records import Trace
 from ..view.deltas import to_text
 from .job import Job, new_id
@@ -14,8 +14,9 @@ from .place import Place, Work
 from .raced import Begun, Spelled, raced
 from .request import Request
 
-#: Seconds: between two updates of the page, between two updates of its numbers, and the longest silence.
-UPDATE_S, STATS_S, SILENCE_S = 0.1, 0.3, 0.25
+#: Seconds: between two updates of the page, between two updates of its numbers, and the longest silence; longer for one
+#: who waits in line, as a whole class may.
+UPDATE_S, STATS_S, SILENCE_S, WAITING_S = 0.1, 0.3, 0.25, 1.0
 
 
 class Run(Job[Log]):
@@ -78,25 +79,30 @@ class Run(Job[Log]):
             yield delta
 
     def _await_news(self, updated: float) -> None:
-        """Return once there is news and the last update is `UPDATE_S` ago, or after `SILENCE_S`."""
-        self._news.wait(SILENCE_S)
+        """Return once there is news and the last update is `UPDATE_S` ago, or after the longest silence."""
+        self._news.wait(WAITING_S if self._log.phase.name == "waiting" else SILENCE_S)
         self._news.clear()
         self._stop.wait(max(0.0, updated + UPDATE_S - time.monotonic()))
 
-    def _take(self, news: Begun | Spelled) -> None:
+    def _take(self, news: Begun | Spelled) -> Phase | None:
         if isinstance(news, Begun):
             self._log.pair, self._log.notes = news.pair, news.notes
             self._log.prompt_ids, self._log.chat, self._log.fork = news.prompt_ids, news.chat, news.fork
             self._stop_ids = news.stop_ids
-        else:
-            self._log.rounds[news.lane].append(news.round)
-            self._rests[news.lane] = news.rest
-            self._log.phase = Phase("running")
+            return None
+        self._log.rounds[news.lane].append(news.round)
+        self._rests[news.lane] = news.rest
+        return Phase("running")
 
     def _end(self, phase: Phase) -> None:
         for lane, rest in self._rests.items():
             self._log.finish_text(lane, rest)
-        if phase.name == "done":
-            rounds = self._log.rounds
-            phase = Phase("done", {lane: why_ended(rounds[lane], self._params, self._stop_ids) for lane in LANES})
-        super()._end(phase)
+        super()._end(self._done(phase.values.get("most")) if phase.name == "done" else phase)
+
+    def _done(self, most_s: float | None) -> Phase:
+        """Why each lane ended; with `most` and what was `asked` where one was cut after so many seconds."""
+        rounds, params = self._log.rounds, self._params
+        why = {lane: why_ended(rounds[lane], params, self._stop_ids, cut=most_s is not None) for lane in LANES}
+        if Ending.TIME in why.values():
+            why |= {"most": f"{most_s:g}", "asked": params.max_new_tokens}
+        return Phase("done", why)

@@ -1,7 +1,6 @@
 """What the page may ask for: a method a question, each safe against whatever a browser may send."""
 
 import secrets
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 from weakref import WeakSet
@@ -26,13 +25,11 @@ from .phase import Phase
 from .place import Here, Place
 from .request import FIELDS, OWN, Request
 from .run import Run
+from .seats import Seats, page_of
 from .store import Kept, Store
 
 #: Of a file that a page may open: its bytes, and its tokens in both lanes, of which a browser draws each.
 MAX_FILE, MAX_TOKENS = MAX_BYTES // 4, 20_000
-
-#: Runs that may be waiting or going on at once; one of them works at a time.
-AT_ONCE = 24
 
 #: How the server is: a pair is there, or on its way, or could not be loaded, or no new run is taken.
 Health = Literal["ready", "loading", "failed", "stopping"]
@@ -59,7 +56,7 @@ class Session:
         self.own_models, self.default, self.library = own_models, default, library
         self.place = place or Here()
         self._runs = Store()
-        self._places = threading.Semaphore(AT_ONCE)
+        self.seats = Seats()
         self.listeners: list[Listener] = []
         self.jobs: WeakSet[Job] = WeakSet()
         self._going: set[Run] = set()
@@ -82,21 +79,27 @@ class Session:
         return to_text(first.snapshot()) if first else "{}"
 
     def run(self, /, **fields: object) -> Iterator[str]:
-        """Deltas of a new run; for a request that cannot be met one delta that says why. Fields as in `Request.of`."""
-        return self._told(lambda: self.request(fields))
+        """Deltas of a new run; for a request that cannot be met one delta that says why.
+
+        Fields as in `Request.of`, and `page`, as in `seats.page_of`: it ends what this page asked for before.
+        """
+        page = fields.pop("page", None)
+        return self._told({"page": page}, lambda: self.request(fields))
 
     def fork(self, question: Question) -> Iterator[str]:
-        """Deltas of a new run that leaves another one; `question` as in `fork.forked`, with the other's id as `run`."""
-        return self._told(lambda: self._forked(question))
+        """Deltas of a new run that leaves another one.
 
-    def _told(self, request: Callable[[], Request]) -> Iterator[str]:
+        `question` as in `fork.forked`, with the other's id as `run`, and `page` as for a run.
+        """
+        return self._told(question, lambda: self._forked(question))
+
+    def _told(self, question: Question, request: Callable[[], Request]) -> Iterator[str]:
         watch = Stopwatch()
         try:
             if self._closed:
                 raise Refusal("server_stopping")
             run = Run(request(), self.place)
-            if not self._places.acquire(blocking=False):
-                raise Refusal("server_full", runs=AT_ONCE)
+            self.seats.enter(run, page_of(question))
         except Refusal as error:
             self._tell(watch.refused(error))
             yield to_text({"phase": _refused(error)})
@@ -108,7 +111,6 @@ class Session:
             yield from run.deltas()
         finally:
             self._going.discard(run)
-            self._places.release()
             self._tell(watch.over(run.look()))
 
     def _tell(self, ended: Ended) -> None:

@@ -45,17 +45,17 @@ class Store:
     def get(self, run_id: object) -> Kept | None:
         """The run; None where it is unknown or forgotten."""
         with self._lock:
-            self._forget_old()
-            return self._kept.get(run_id, (0.0, None))[1] if isinstance(run_id, str) else None
+            since, run = self._kept.get(run_id, (0.0, None)) if isinstance(run_id, str) else (0.0, None)
+            return run if self._clock() - since <= self._lifetime_s else None
 
     def _forget_old(self) -> None:
-        """Forget the oldest runs, but not the newest one for its size alone."""
+        """Forget what is older than its time, and of what is over the oldest, while there is too much of all; but never
+        the newest. What still goes on has somebody who reads it, and there is never much of it."""
         now = self._clock()
-        tokens = sum(run.look().tokens for _, run in self._kept.values())
-        while self._kept:
-            oldest, (since, run) = next(iter(self._kept.items()))
-            many = len(self._kept) > self._capacity or (tokens > self._tokens and len(self._kept) > 1)
-            if not many and now - since <= self._lifetime_s:
-                return
-            tokens -= run.look().tokens
-            del self._kept[oldest]
+        logs = {run_id: run.look() for run_id, (_, run) in self._kept.items()}
+        tokens = sum(log.tokens for log in logs.values())
+        for run_id, (since, _) in list(self._kept.items())[:-1]:
+            many = len(self._kept) > self._capacity or tokens > self._tokens
+            if now - since > self._lifetime_s or (many and logs[run_id].phase.final):
+                tokens -= logs[run_id].tokens
+                del self._kept[run_id]

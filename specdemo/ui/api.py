@@ -7,14 +7,16 @@ and a value out of a field's bounds is refused in gradio's words before it reach
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 
+from anyio import CapacityLimiter, to_thread
 from gradio.context import LocalContext
-from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from ..session import Session
+from ..session.seats import AT_ONCE
 from ..session.session import MAX_FILE
 
 
@@ -47,11 +49,14 @@ _MOST = 3 * MAX_FILE
 
 def routes(session: Session) -> list[BaseRoute]:
     """For the server, below /specdemo."""
+    # Whoever reads a run holds a thread while nothing comes. They have threads of their own, one for each seat: a class
+    # that waits in line must not keep a question from its answer.
+    readers = CapacityLimiter(AT_ONCE)
 
     async def run(request: Request) -> Response:
         LocalContext.request.set(request)  # where ZeroGPU looks for whose quota it is
         deltas = RUNS[request.url.path.rpartition("/")[2]](session, await _object(request))
-        return StreamingResponse(_lines(deltas), media_type="application/x-ndjson")
+        return StreamingResponse(_lines(deltas, readers), media_type="application/x-ndjson")
 
     async def ask(request: Request) -> Response:
         answer = QUESTIONS.get(request.path_params["name"])
@@ -89,10 +94,10 @@ async def _body(request: Request) -> bytes:
     return bytes(body)
 
 
-async def _lines(deltas: Iterator[str]) -> AsyncIterator[str]:
+async def _lines(deltas: Iterator[str], readers: CapacityLimiter) -> AsyncIterator[str]:
     """The deltas of a run, a line each. A run ends with its reader."""
     try:
-        async for delta in iterate_in_threadpool(deltas):
+        while (delta := await to_thread.run_sync(next, deltas, None, limiter=readers)) is not None:
             yield delta + "\n"
     finally:
         deltas.close()

@@ -1,6 +1,7 @@
 // The line that says what is going on and with which settings, and beside it what runs.
 
 import { bytes, parameters } from "../shared/format.js";
+import { sentence } from "../shared/phase.js";
 import { say, tell } from "../shared/words.js";
 
 export class Say {
@@ -17,7 +18,7 @@ export class Say {
   }
 
   phase(phase) {
-    tell(this.text, `phase_${phase.name}`, phase);
+    tell(this.text, ...sentence(phase));
     this.root.dataset.phase = phase.name;
     this.progress(phase.name === "loading" ? phase.fraction : null);
   }

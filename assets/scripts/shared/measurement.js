@@ -1,5 +1,6 @@
 // A measurement on the server: begun, looked at until it ends, and stopped.
 
+import { sentence } from "./phase.js";
 import { isShown } from "./shown.js";
 import { tell } from "./words.js";
 
@@ -103,7 +104,7 @@ export class Measurement {
   }
 
   phase(phase, head) {
-    const [key, values] = this.words[phase.name]?.(phase) ?? [`phase_${phase.name}`, phase];
+    const [key, values] = this.words[phase.name]?.(phase) ?? sentence(phase);
     tell(this.sentence, key, values);
     this.clamped.hidden = !head?.clamped;
     if (head?.clamped) tell(this.clamped, this.words.clamped, head);

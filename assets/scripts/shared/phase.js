@@ -1,0 +1,17 @@
+// What is said of a phase that the server told.
+
+import { say } from "./words.js";
+
+/** The sentence as [key, values]. */
+export function sentence(phase) {
+  if (phase.name === "waiting" && Number.isFinite(phase.seconds))
+    return ["phase_waiting_about", { ...phase, wait: () => about(phase.seconds) }];
+  if (phase.name === "done" && phase.most) return ["phase_cut", phase];
+  return [`phase_${phase.name}`, phase];
+}
+
+/** No more exactly than it can be known. */
+function about(seconds) {
+  if (seconds < 90) return say("about_seconds", { n: Math.max(5, 5 * Math.round(seconds / 5)) });
+  return say("about_minutes", { n: Math.round(seconds / 60) });
+}
