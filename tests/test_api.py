@@ -12,11 +12,13 @@ from specdemo.session import Here, Library, Session
 from specdemo.session.seats import AT_ONCE
 from specdemo.trace import from_json
 from specdemo.ui import api, door
-from specdemo.ui.api import QUESTIONS, RUNS
+from specdemo.ui.api import RUNS
+from specdemo.ui.questions import questions
 from specdemo.ui.serve import TRACES
 
 JSON = {"content-type": "application/json"}
 RECORDED = "recorded-english"
+QUESTIONS = tuple(questions(Session()))
 ASKED = ("run", "lane", "round", "event", "theme", "shown", "language", "spec", "plain", "u", "current", "text", "size")
 ANYTHING = (None, True, 0, -1, 10**40, 1.5, "", "x", "recorded", [], [1, 2], {}, {"a": [None]})
 

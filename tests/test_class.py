@@ -32,7 +32,7 @@ from specdemo.session.measurements import Measurements, Plan
 from specdemo.session.place import Work
 from specdemo.session.seats import AT_ONCE, Seats
 from specdemo.session.turns import SLICE_S
-from specdemo.ui.api import routes
+from specdemo.ui import door
 from specdemo.ui.serve import TRACES
 
 LIMIT_S = 20.0
@@ -431,7 +431,7 @@ def test_thirty_and_more_who_wait_leave_threads_for_questions(pair, busy, monkey
     one = busy(session.place.turns)
 
     async def class_at_once():
-        transport = httpx.ASGITransport(Starlette(routes=routes(session)))
+        transport = httpx.ASGITransport(Starlette(routes=door.routes(session, None)))
         async with httpx.AsyncClient(transport=transport, base_url="http://here", timeout=None) as client:
             asked = {"prompt": "the hand", "length": 2}
             runs = [asyncio.create_task(client.post("/specdemo/run", json=asked)) for _ in range(50)]

@@ -25,7 +25,8 @@ from specdemo.models.folder import cache_folder
 from specdemo.records import Outcome
 from specdemo.session import LANES, Here, Library, Session
 from specdemo.ui import door, logs, prometheus
-from specdemo.ui.api import QUESTIONS, RUNS
+from specdemo.ui.api import RUNS
+from specdemo.ui.questions import questions
 from specdemo.ui.serve import TRACES, open_page
 
 ROOT = Path(__file__).parents[1]
@@ -95,7 +96,7 @@ def basic(text: str) -> dict[str, str]:
 
 OURS = [
     *(("GET", path) for path in ("plotly", "dictionary.js", "scripts/page.js", "metrics")),
-    *(("POST", path) for path in (*RUNS, *(f"ask/{name}" for name in QUESTIONS), "ask/nothing")),
+    *(("POST", path) for path in (*RUNS, *(f"ask/{name}" for name in questions(Session())), "ask/nothing")),
 ]
 
 

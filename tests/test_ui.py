@@ -54,6 +54,7 @@ def test_every_import_of_a_script_leads_to_a_script():
         if not (target := path.parent / name).is_file() and target.resolve() != SCRIPTS.parent / "dictionary.js"
     ]
     loaded = "".join(path.read_text("utf-8") for path in (ROOT / "specdemo" / "ui").glob("*.py"))
+    loaded = "".join(loaded.replace("NAME/NAME", f"{tab}/{tab}") for tab in ("proof", "pay"))
     lost += [name for name in re.findall(r'"specdemo/(scripts/.+?)"', loaded) if not (ASSETS / name).is_file()]
     assert lost == []
 
@@ -115,6 +116,7 @@ def test_the_page_keeps_no_state_and_no_run_goes_through_gradio(config):
     public = {d["api_name"] for d in config["dependencies"] if d["api_visibility"] != "private"}
     assert public == {"run", "cancel", "trace", "recordings", "pairs", "check"}, "what is the page's alone is no API"
     assert {d["api_name"] for d in config["dependencies"] if d["backend_fn"]} == public
+    assert not [props for props in components(config, "html") if props.get("server_functions")], "one way to ask"
 
 
 def test_the_form_offers_exactly_what_a_request_takes():

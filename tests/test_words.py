@@ -21,7 +21,7 @@ STEPS = re.findall(r'name: "(\w+)"', (SCRIPTS / "lesson" / "steps.js").read_text
 #: Where a key is put together from a name: its beginning and its end.
 COMPUTED = [
     *(f"phase_{name}" for name in ("idle", "recorded", "loading", "waiting", "prompt", "running", "done", "stopped")),
-    *(f"phase_{name}" for name in ("failed", "lost", "sent")),
+    *(f"phase_{name}" for name in ("failed", "lost", "back", "sent")),
     *(f"end_{why}" for why in Ending),
     *(f"why_{why}" for why in (*Slowdown, "resampled", "discarded", "bonus", "plain")),
     *(f"{outcome}{end}" for outcome in Outcome for end in ("", "_meaning")),

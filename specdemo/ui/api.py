@@ -18,24 +18,8 @@ from starlette.routing import BaseRoute, Route
 from ..session import Session
 from ..session.seats import AT_ONCE
 from ..session.session import MAX_FILE
+from .questions import questions
 
-
-def _status(session: Session, question: object) -> dict[str, object]:
-    """A page asks once it is painted. Only then does the default pair load: it would hold the painting up."""
-    session.preload()
-    return session.status()
-
-
-#: By its address below /specdemo/ask: what may be asked with an object of JSON. The answer is JSON, too.
-QUESTIONS: Mapping[str, Callable[[Session, dict], object]] = {
-    "resync": Session.resync,
-    "stop": Session.stop,
-    "inspect": Session.inspect,
-    "rounds": Session.rounds,
-    "open": Session.open,
-    "trace": Session.trace,
-    "status": _status,
-}
 
 #: By its address below /specdemo: what a new run is asked for with.
 RUNS: Mapping[str, Callable[[Session, dict], Iterator[str]]] = {
@@ -51,7 +35,7 @@ def routes(session: Session) -> list[BaseRoute]:
     """For the server, below /specdemo."""
     # Whoever reads a run holds a thread while nothing comes. They have threads of their own, one for each seat: a class
     # that waits in line must not keep a question from its answer.
-    readers = CapacityLimiter(AT_ONCE)
+    readers, answers = CapacityLimiter(AT_ONCE), questions(session)
 
     async def run(request: Request) -> Response:
         LocalContext.request.set(request)  # where ZeroGPU looks for whose quota it is
@@ -59,10 +43,11 @@ def routes(session: Session) -> list[BaseRoute]:
         return StreamingResponse(_lines(deltas, readers), media_type="application/x-ndjson")
 
     async def ask(request: Request) -> Response:
-        answer = QUESTIONS.get(request.path_params["name"])
+        answer = answers.get(request.path_params["name"])
         if answer is None:
-            raise HTTPException(404, f"The questions are {', '.join(QUESTIONS)}.")
-        text = json.dumps(await run_in_threadpool(answer, session, await _object(request)), ensure_ascii=False)
+            raise HTTPException(404, f"The questions are {', '.join(answers)}.")
+        LocalContext.request.set(request)
+        text = json.dumps(await run_in_threadpool(answer, await _object(request)), ensure_ascii=False)
         return Response(text, media_type="application/json")
 
     return [

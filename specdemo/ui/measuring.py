@@ -1,35 +1,37 @@
-"""What the tabs that measure share: a component that the browser draws by itself and that knows the race's fields."""
+"""The tabs that measure: a component that the browser draws by itself and that knows the race's fields."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 
 import gradio as gr
 
 from ..view.plots import CONFIG
 from .files import template
 
-_FIELDS = """(...values) => {{
-  const fields = Object.fromEntries({names}.map((name, place) => [name, values[place]]));
-  document.dispatchEvent(new CustomEvent("sd-fields", {{ detail: fields }}));
+_LOAD = """
+import(new URL("specdemo/scripts/NAME/NAME.js", document.baseURI).href)
+  .then((tab) => tab.mount({ element, props, fields: () => trigger("fields") }));
+"""
+
+_FIELDS = """(...values) => {
+  const fields = Object.fromEntries(NAMES.map((name, place) => [name, values[place]]));
+  document.dispatchEvent(new CustomEvent("sd-fields", { detail: fields }));
   return [];
-}}"""
+}"""
 
 
-def measuring(
-    name: str, load: str, fields: Mapping[str, gr.components.Component], functions: Sequence[Callable]
-) -> gr.HTML:
-    """The tab with the template `name`; its scripts, which `load` imports, may call `functions` with a question each.
+def measuring(name: str, fields: Mapping[str, gr.components.Component]) -> gr.HTML:
+    """The tab with the template and the scripts `name`, which may ask what `questions` has for it.
 
-    They may trigger "fields", too: then the values of `fields` come as an event of the document.
+    They trigger "fields" to be handed what is to be measured: the values of `fields`, as an event of the document.
     """
     tab = gr.HTML(
         html_template=template(f"{name}.html"),
-        js_on_load=load,
+        js_on_load=_LOAD.replace("NAME", name),
         apply_default_css=False,
         elem_id=f"sd-{name}",
-        server_functions=list(functions),
         plotly=CONFIG,
     )
-    handed = _FIELDS.format(names=json.dumps(list(fields)))
+    handed = _FIELDS.replace("NAMES", json.dumps(list(fields)))
     tab.fields(None, list(fields.values()), None, js=handed, api_visibility="private")
     return tab

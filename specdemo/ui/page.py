@@ -10,8 +10,7 @@ from .files import template
 from .lab import laboratory
 from .labels import Labels
 from .link import links
-from .pay import pay
-from .proof import proof
+from .measuring import measuring
 from .race import race
 
 _LOAD = """
@@ -42,9 +41,9 @@ def _tabs(session: Session, said: Labels) -> Controls:
     with said(gr.Tab(id="race", elem_id="sd-tab-race"), label="tab_race"):
         asked = race(session, said)
     with said(gr.Tab(id="lab", elem_id="sd-tab-lab"), label="tab_lab"):
-        laboratory(session)
+        laboratory()
     with said(gr.Tab(id="proof", elem_id="sd-tab-proof"), label="tab_proof"):
-        proof(session, asked.fields)
+        measuring("proof", asked.fields)
     with said(gr.Tab(id="pay", elem_id="sd-tab-pay"), label="tab_pay"):
-        pay(session, asked.fields)
+        measuring("pay", asked.fields)
     return asked

@@ -1,11 +1,12 @@
 // The lab: values and a rule on one side, what the server computes of them on the other.
 
+import { onceBack } from "../shared/connection.js";
 import { Figure } from "../shared/figure.js";
 import { Latest } from "../shared/latest.js";
 import { look, onLook } from "../shared/look.js";
 import { make } from "../shared/make.js";
 import { picked } from "../shared/picked.js";
-import { reliable } from "../shared/server.js";
+import { questions } from "../shared/server.js";
 import { speak, tell } from "../shared/words.js";
 import { Draws } from "./draws.js";
 import { PRESETS } from "./presets.js";
@@ -13,16 +14,20 @@ import { Rules } from "./rules.js";
 import { Table } from "./table.js";
 import { Values } from "./values.js";
 
-const METHODS = ["show", "compare", "draw_one", "draw_many", "normalise", "candidates"];
+const QUESTIONS = ["show", "compare", "draw_one", "draw_many", "normalise", "candidates"];
 const REST_MS = 400;
 
 class Lab {
-  constructor({ element, props, server }) {
+  constructor({ element, props }) {
     this.root = element.querySelector(".sd-lab");
-    this.server = reliable(server, METHODS);
+    this.server = questions(QUESTIONS, "lab");
     this.refusal = this.root.querySelector(".sd-lab-refusal");
     speak(this.root);
-    const lost = () => this.refuse({ refused: "phase_lost", side: null });
+    const again = () => this.again();
+    const lost = () => {
+      this.refuse({ refused: "phase_lost", side: null });
+      onceBack(again);
+    };
     this.flow = new Figure(this.root.querySelector("[data-figure=flow]"), props.plotly, { named: false });
     this.shows = new Latest(this.server.show, (answer) => this.take(answer), lost);
     this.compares = new Latest(this.server.compare, (answer) => this.found(answer), lost);

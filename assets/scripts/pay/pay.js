@@ -1,5 +1,6 @@
 // Does it pay? The formulas by the numbers of the race's run, other numbers by hand, and a sweep over K.
 
+import { onceBack } from "../shared/connection.js";
 import { current, onCurrent } from "../shared/current.js";
 import { fieldsBy } from "../shared/fields.js";
 import { Figure } from "../shared/figure.js";
@@ -7,17 +8,17 @@ import { Latest } from "../shared/latest.js";
 import { look, onLook } from "../shared/look.js";
 import { Measurement } from "../shared/measurement.js";
 import { lines, row } from "../shared/rows.js";
-import { reliable } from "../shared/server.js";
+import { questions } from "../shared/server.js";
 import { isShown } from "../shared/shown.js";
 import { speak } from "../shared/words.js";
 
 const DIALS = ["alpha", "c"];
 
 class Pay {
-  constructor({ element, props, server, fields }) {
+  constructor({ element, props, fields }) {
     this.root = element.querySelector(".sd-pay");
     speak(this.root);
-    const methods = reliable(server, ["answer", "start", "look", "stop"]);
+    const server = questions(["answer", "start", "look", "stop"], "pay");
     const one = (name) => this.root.querySelector(name);
     this.list = one(".sd-sentences");
     this.whatIf = one(".sd-pay-what-if");
@@ -29,8 +30,9 @@ class Pay {
     );
     this.set = {}; // α and c as set by hand; those of the run where they are not
     this.own = {};
-    this.answers = new Latest(methods.answer, (answer) => this.show(answer), () => this.sweep.phase({ name: "lost" }));
-    this.sweep = new Measurement(this.root, methods, {
+    this.answers = new Latest(server.answer, (answer) => this.show(answer), () => this.lost());
+    this.ask = this.ask.bind(this);
+    this.sweep = new Measurement(this.root, server, {
       words: {
         idle: () => ["pay_idle", {}],
         running: (phase) => ["pay_running", { ...phase, runs: Math.min(phase.asked, phase.runs + 1) }],
@@ -80,6 +82,11 @@ class Pay {
 
   ask() {
     if (isShown(this.root)) this.answers.put({ ...look(), run: current(), sweep: this.sweep.run, ...this.set });
+  }
+
+  lost() {
+    this.sweep.lost();
+    onceBack(this.ask);
   }
 
   async show({ alpha, c, speedup, positions, lines: said, what_if: whatIf, rows }) {

@@ -6,11 +6,11 @@ import { look, onLook } from "../shared/look.js";
 import { make } from "../shared/make.js";
 import { Measurement } from "../shared/measurement.js";
 import { lines } from "../shared/rows.js";
-import { reliable } from "../shared/server.js";
+import { questions } from "../shared/server.js";
 import { speak } from "../shared/words.js";
 
 class Proof {
-  constructor({ element, props, server, fields }) {
+  constructor({ element, props, fields }) {
     this.root = element.querySelector(".sd-proof");
     speak(this.root);
     this.runs = this.root.querySelector(".sd-proof-runs");
@@ -21,7 +21,7 @@ class Proof {
     this.list = this.root.querySelector(".sd-sentences");
     this.figure = new Figure(this.root.querySelector("[data-figure=comparison]"), props.plotly);
     this.choice = "1"; // which histogram is shown: a length, or a wrong rule
-    this.measurement = new Measurement(this.root, reliable(server, ["start", "look", "stop"]), {
+    this.measurement = new Measurement(this.root, questions(["start", "look", "stop"], "proof"), {
       words: {
         idle: () => ["proof_idle", {}],
         running: (phase) => [phase.runs ? "proof_running" : "proof_exactly", phase],

@@ -2,7 +2,7 @@
 
 export const LANES = ["spec", "plain"];
 
-const FINAL = ["idle", "done", "stopped", "failed", "recorded"];
+const FINAL = ["idle", "done", "stopped", "failed", "recorded", "back"];
 
 /** An event of a round, unpacked. */
 function unpackEvent([code, text, id, p, q, u, alpha], outcomes) {

@@ -1,5 +1,6 @@
 // The stage: takes the deltas and hands each part what is new to it.
 
+import { onceBack } from "../shared/connection.js";
 import { setCurrent } from "../shared/current.js";
 import { linkedRecording } from "../shared/link.js";
 import { setPicked } from "../shared/picked.js";
@@ -69,7 +70,8 @@ export class Stage {
     this.leaving = null; // the number of the run that a fork has been asked for to leave
     legend(this.root.querySelector(".sd-legend"), outcomes);
     this.download = this.root.querySelector(".sd-download");
-    this.download.addEventListener("click", () => save(this.log).catch(() => this.lost()));
+    this.download.addEventListener("click", () => this.save());
+    this.back = this.back.bind(this);
     this.root.querySelector(".sd-lost-toggle").addEventListener("change", (change) => {
       this.root.classList.toggle("sd-hide-lost", !change.target.checked);
       this.follow();
@@ -164,6 +166,15 @@ export class Stage {
 
   lost() {
     this.refused({ name: "lost" });
+    onceBack(this.back);
+  }
+
+  /** The server is there again: what it still knows of the run is taken; else what is on the page stays. */
+  async back() {
+    if (this.busy) return; // another run has begun meanwhile
+    const gone = { run: this.log.run, phase: { ...this.log.phase, name: "back" } };
+    await this.ask(async (since) => (await server.resync(since)) ?? gone);
+    this.inspector.later();
   }
 
   running(is) {
@@ -185,6 +196,15 @@ export class Stage {
     const { run } = this.log;
     this.leaving = this.runs.number(run);
     this.write("fork", { run, ...question });
+  }
+
+  /** The run as a file. */
+  async save() {
+    try {
+      if (!(await save(this.log))) this.say.phase({ name: "failed", sentence: () => say("runs_forgotten") });
+    } catch {
+      this.lost();
+    }
   }
 
   /** Have a run on the page that was there before, or a recorded one. */
@@ -272,10 +292,12 @@ export class Stage {
   }
 
   /** When all has been silent for long: is the server still there, and did we miss anything? */
-  checkUp() {
+  async checkUp() {
     if (this.root.dataset.state !== "running" || performance.now() - this.heard < SILENCE_MS) return;
-    if (!this.log.final) this.resync();
-    else server.status({}).catch(() => this.lost());
+    if (this.log.final) server.status({}).catch(() => this.lost());
+    else await this.resync();
+    const silent = performance.now() - this.heard >= SILENCE_MS;
+    if (!this.log.final && this.busy && silent) this.lost(); // the server knows no such run
   }
 
   /** Let what is at its end stay there. */

@@ -1,12 +1,14 @@
 // A measurement on the server: begun, looked at until it ends, and stopped.
 
+import { onceBack } from "./connection.js";
+import { PAGE } from "./identity.js";
 import { sentence } from "./phase.js";
 import { isShown } from "./shown.js";
 import { tell } from "./words.js";
 
 const LOOK_MS = 250;
 
-const FINAL = ["done", "stopped", "failed", "lost"];
+const FINAL = ["done", "stopped", "failed", "lost", "back"];
 
 /** Of what an update of the page shows: where it is told, by the class names of the template. */
 export class Measurement {
@@ -38,6 +40,7 @@ export class Measurement {
       this.start();
     });
     this.halt.addEventListener("click", () => this.stop());
+    this.back = this.back.bind(this);
     document.addEventListener("keydown", (press) => {
       if (press.key !== "Escape" || !this.running || !isShown(root)) return;
       press.preventDefault();
@@ -57,7 +60,7 @@ export class Measurement {
     this.news = -1;
     this.phase({ name: "sent" });
     const fields = await this.fields();
-    if (attempt === this.attempt) await this.ask(() => this.server.start({ ...this.question(), fields }));
+    if (attempt === this.attempt) await this.ask(() => this.server.start({ ...this.question(), fields, page: PAGE }));
   }
 
   async stop() {
@@ -70,6 +73,18 @@ export class Measurement {
   /** Have what was found shown again, in another language, say. */
   async again() {
     this.news = -1;
+    if (this.run) await this.ask(() => this.server.look(this.known()));
+  }
+
+  lost() {
+    this.phase({ name: "lost" });
+    onceBack(this.back);
+  }
+
+  /** The server is there again: go on with what it still knows. */
+  async back() {
+    if (this.root.dataset.phase !== "lost") return;
+    this.phase({ name: "back" });
     if (this.run) await this.ask(() => this.server.look(this.known()));
   }
 
@@ -88,7 +103,7 @@ export class Measurement {
       }
       if (told) await this.take(told);
     } catch {
-      if (attempt === this.attempt) this.phase({ name: "lost" });
+      if (attempt === this.attempt) this.lost();
       return;
     }
     clearTimeout(this.timer);

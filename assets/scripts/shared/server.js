@@ -1,11 +1,24 @@
-// What the server answers; gradio's own calls swallow a failure and answer `undefined`, ours throw.
+// What the server is asked. Where no answer comes, it throws.
 
-/** The server's `methods`, each of which takes one question. */
-export function reliable(server, methods) {
+import { visitor } from "./visitor.js";
+
+/** Send an object as JSON; `signal` may abort it. */
+export async function post(path, body, { headers = {}, signal } = {}) {
+  const response = await fetch(new URL(`specdemo/${path}`, document.baseURI), {
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify(body),
+    signal,
+  });
+  if (!response.ok) throw new Error(`${path}: ${response.status}`);
+  return response;
+}
+
+/** A function a question, each of which takes an object; the server knows those of a `tab` by its name, too. */
+export function questions(names, tab = null) {
   const asking = (name) => async (question) => {
-    const answer = await server[name](question);
-    if (answer === undefined) throw new Error(`no answer to ${name}`);
-    return answer;
+    const headers = name === "start" ? await visitor() : {}; // it has work done
+    return (await post(`ask/${tab ? `${tab}_` : ""}${name}`, question, { headers })).json();
   };
-  return Object.fromEntries(methods.map((name) => [name, asking(name)]));
+  return Object.fromEntries(names.map((name) => [name, asking(name)]));
 }
