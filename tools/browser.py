@@ -14,7 +14,7 @@ from specdemo.metrics import measure
 from specdemo.trace import load
 from tools.start import browser_here
 
-_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run")
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run")
 _LIMIT_S = 120
 
 # Clicks each n-th token of the left lane and waits until its figures stand; the milliseconds of each.
@@ -79,7 +79,7 @@ class Page:
 
     def __enter__(self) -> "Page":
         self._playwright = sync_playwright().start()
-        self._browser = self._playwright.chromium.launch(executable_path=browser_here(), args=_FLAGS)
+        self._browser = self._playwright.chromium.launch(executable_path=browser_here(), args=FLAGS)
         self._page = self._browser.new_page(viewport={"width": 1366, "height": 768})
         self._page.set_default_timeout(1000 * _LIMIT_S)
         return self
