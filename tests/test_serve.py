@@ -222,7 +222,7 @@ def test_those_who_wait_are_counted():
     session = session_of()
     client = TestClient(Starlette(routes=door.routes(session, None, prometheus.routes(session))))
     run_to_end(session)
-    with session.place.turns.take("another", threading.Event()):
+    with session.place.turns.queued("another"):
         runs = [session.run(prompt="the hand", length=1) for _ in range(3)]
         for run in runs:
             while '"waiting"' not in next(run):
