@@ -174,12 +174,12 @@ def test_a_run_that_waits_tells_its_place_and_about_how_long(pair, busy):
 def test_two_runs_at_a_time_write_what_each_writes_alone(pair):
     session = session_of(pair, turns=Turns(at_once=2))
     prompts = ("the hand", "and in")
-    together = [session.run(prompt=prompt, seed=4, length=300) for prompt in prompts]
+    together = [session.run(prompt=prompt, seed=4, length=120) for prompt in prompts]
     runs = [first_round(deltas) for deltas in together]
     assert not session.place.turns.wanted
     for deltas in together:
         assert last(deltas)["phase"]["name"] == "done"
-    alone = [last(session.run(prompt=prompt, seed=4, length=300))["run"] for prompt in prompts]
+    alone = [last(session.run(prompt=prompt, seed=4, length=120))["run"] for prompt in prompts]
     assert [ids_of(session, run) for run in runs] == [ids_of(session, run) for run in alone]
 
 
@@ -417,8 +417,8 @@ def test_recorded_runs_lab_and_lesson_need_no_line(pair, busy):
     busy(session.place.turns)
     with ExitStack() as stack:
         for n in range(30):
-            deltas = stack.enter_context(closing(session.run(page=f"student {n:020}", prompt="the hand")))
-            wait_for(deltas, "waiting")
+            next(stack.enter_context(closing(session.run(page=f"student {n:020}", prompt="the hand"))))
+        until(lambda: len(session.place.turns._line) == 31, "all of them to wait")
         answers = questions_that_need_no_line(session, "recorded-english")
     assert all(answers.values()), answers
 

@@ -8,4 +8,4 @@ class Bars:
     def hold(self, what: str, measured: object, held: bool) -> None:
         """Print a line; `held` says whether the bar was."""
         self.missed += not held
-        print(f"{'ok    ' if held else 'MISSED'}  {what:62}{measured}", flush=True)
+        print(f"{'ok    ' if held else 'MISSED'}  {what:64}{measured}", flush=True)

@@ -100,8 +100,8 @@ def _student(url: str, n: int, end: float, seen: Seen) -> None:
     chance = random.Random(n)
     with Client(url) as client:
         while time.monotonic() < end:
-            seen.picture(_picture(client, chance))
             try:
+                seen.picture(_picture(client, chance))
                 seen.end(_asked(client, chance, end))
             except httpx.TimeoutException:
                 seen.end("hung")

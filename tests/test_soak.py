@@ -1,0 +1,45 @@
+"""The soak's own judgement: what counts as an end, and that a missed bar is an exit status."""
+
+import sys
+
+import pytest
+
+from tools.soak import __main__ as soak
+from tools.soak.bars import Bars
+from tools.soak.client import ending
+from tools.soak.together import _p95
+
+
+def event(token_id):
+    return [0, "x", token_id, 0.5, 0.5, 0.1, 0.9]
+
+
+def test_an_ending_is_the_last_phase_with_all_that_was_written():
+    deltas = [
+        {"run": "a", "phase": {"name": "waiting"}},
+        {"run": "a", "phase": {"name": "running"}, "spec": [[0, 1, [event(5), event(6)], []]]},
+        {"run": "a", "phase": {"name": "done"}, "spec": [[1, 1, [event(7)], []]], "plain": [[0, 0, [event(8)], []]]},
+    ]
+    assert ending(iter(deltas)) == ("done", {"spec": [5, 6, 7], "plain": [8]})
+    assert ending(iter(deltas[:2])).name == "running", "it broke off"
+    assert ending(iter([{"phase": {"name": "failed", "sentence": {}}}])).name == "refused"
+    assert ending(iter([])).name == "none"
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_a_missed_bar_is_the_exit_status(monkeypatch, capsys, held):
+    monkeypatch.setattr(sys, "argv", ["tools.soak", "cancel", "--runs", "3"])
+    monkeypatch.setattr(soak, "_soak", lambda arguments, bars: bars.hold("a bar", arguments.runs, held))
+    assert soak.main() == (not held)
+    assert capsys.readouterr().out.startswith("ok" if held else "MISSED")
+
+
+def test_bars_count_what_was_missed():
+    bars = Bars()
+    for held in (True, False, False):
+        bars.hold("a bar", 1, held)
+    assert bars.missed == 2
+
+
+def test_the_95th_percentile():
+    assert _p95(list(range(101))) == 95 and _p95([3.0]) == 3.0
