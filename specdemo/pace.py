@@ -4,6 +4,9 @@ from typing import NamedTuple
 
 from .records import Outcome, Round
 
+#: K where nothing else is asked for: of 1 to 4 the one that paid best with the embedded pair on a CPU.
+USUAL_K = 3
+
 _ACCEPTED, _JUDGED = 5, 10  # drafts that are taken to have been seen before the first: an acceptance of one half
 _FADE = 0.98  # weight of what was known before each draft that is judged: the last fifty count most
 _ASK_AGAIN = 16  # rounds without a draft after which one is tried: else nothing could be learnt any more

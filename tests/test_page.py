@@ -15,6 +15,7 @@ import torch
 from playwright.sync_api import Page, expect, sync_playwright
 from tiny import byte_tokenizer, tiny_pair
 
+from specdemo.pace import USUAL_K
 from specdemo.records import Outcome
 from specdemo.session import Here, Library, Session
 from specdemo.trace import from_json, load
@@ -758,7 +759,7 @@ def test_k_may_be_chosen_by_itself(tiny, tab):
     page.page.uncheck("#sd-auto input")
     expect(slider).to_be_enabled()
     page.run().wait("done")
-    assert page.trace().k == 2
+    assert page.trace().k == USUAL_K
 
 
 # -- the scripts by themselves ----------------------------------------------------------------------------------------

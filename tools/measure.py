@@ -19,12 +19,12 @@ from specdemo.bench.prompts import PROMPTS
 from specdemo.lanes import plain, speculative
 from specdemo.metrics import measure
 from specdemo.models import CATALOGUE, Pair, load_pair
+from specdemo.pace import USUAL_K
 from specdemo.records import RunStats, SamplingParams
 from tools.draft.prompts import held_out_prompts
 
 KINDS = ("explain", "story", "list", "code", "dialogue")
 TOKENS = 128
-K = 4
 TEMPERATURE = 0.8
 
 
@@ -32,7 +32,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("kinds", "page"))
     parser.add_argument("--runs", type=int, default=5, help="runs, or prompts of each kind (default: 5)")
-    parser.add_argument("--k", type=drafts, default=K, help=f"tokens drafted a round; kinds: or auto (default: {K})")
+    parser.add_argument("--k", type=drafts, default=USUAL_K, help=f"tokens drafted a round; kinds: or auto (default: {USUAL_K})")
     parser.add_argument("--temperature", type=float, default=TEMPERATURE, help=f"(default: {TEMPERATURE})")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="kinds: these only")
     parser.add_argument("--store", type=Path, help="kinds: a file of runs to go on from, so that slices make a whole")

@@ -5,6 +5,7 @@ from dataclasses import fields
 from typing import NoReturn
 
 from ..bench.families import FAMILIES
+from ..pace import USUAL_K
 from ..palette import PALETTE
 from ..records import SamplingParams
 from ..words import ENGLISH
@@ -114,7 +115,7 @@ def _add_generate(commands) -> None:
     command = _command(commands, "generate", "PROMPT [options]", "write a text in the terminal", _generate())
     command.add_argument("prompt", metavar="PROMPT", help="the prompt; - reads it from standard input")
     _add_models(command)
-    sampling = _add_sampling(command, k=4, seed=None, auto=True)
+    sampling = _add_sampling(command, k=USUAL_K, seed=None, auto=True)
     _add(sampling, "--max-new-tokens", int, "tokens to write, at most", "N", _DEFAULTS)
     output = command.add_argument_group("output")
     output.add_argument(

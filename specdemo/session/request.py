@@ -5,6 +5,7 @@ import secrets
 from dataclasses import dataclass
 
 from ..models import CATALOGUE, PairSpec
+from ..pace import USUAL_K
 from ..records import Fork, SamplingParams, as_text
 from ..words import Refusal, Saying
 
@@ -53,7 +54,7 @@ class Request:
         target: object = "",
         draft: object = "",
         chat: object = True,
-        k: object = 4,
+        k: object = USUAL_K,
         auto: object = False,
         temperature: object = 1.0,
         top_k: object = 0,

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import gradio as gr
 
 from ..models import CATALOGUE, EMBEDDED, PairSpec
+from ..pace import USUAL_K
 from ..session.request import MAX_K, OWN
 from ..words import Saying
 from .labels import Labels
@@ -59,7 +60,7 @@ def _dials(said: Labels, own_models: bool, pair: str) -> dict[str, gr.components
         draft = said(gr.Textbox(max_lines=1, min_width=120), label="own_draft")
     with gr.Row():
         with gr.Column(min_width=120, elem_id="sd-drafts"):
-            k = said(gr.Slider(0, MAX_K, 2, step=1, buttons=[], elem_id="sd-k", min_width=120), label="k")
+            k = said(gr.Slider(0, MAX_K, USUAL_K, step=1, buttons=[], elem_id="sd-k", min_width=120), label="k")
             auto = said(gr.Checkbox(False, container=False, elem_id="sd-auto", min_width=120), label="auto")
         temperature = said(
             gr.Slider(0, 2, 0.8, step=0.05, buttons=[], elem_id="sd-temperature", min_width=120), label="temperature"
