@@ -11,6 +11,7 @@ import threading
 import time
 import weakref
 from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -23,6 +24,7 @@ from tiny import tiny_pair
 from specdemo.metrics import measure
 from specdemo.models import CATALOGUE
 from specdemo.session import LANES, Here, Library, Log, Phase, Request, Run, Session, Store, Turns, lab
+from specdemo.session import library as library_module
 from specdemo.session import measurement as measurement_module
 from specdemo.session import place as place_module
 from specdemo.session import run as run_module
@@ -32,6 +34,7 @@ from specdemo.session.measurements import Measurements, Plan
 from specdemo.session.place import Work
 from specdemo.session.seats import AT_ONCE, Seats
 from specdemo.session.turns import SLICE_S
+from specdemo.trace import load
 from specdemo.ui import door
 from specdemo.ui.serve import TRACES
 
@@ -445,6 +448,15 @@ def test_thirty_and_more_who_wait_leave_threads_for_questions(pair, busy, monkey
     answer, runs = asyncio.run(asyncio.wait_for(class_at_once(), LIMIT_S))
     assert answer.json()["position"]
     assert [last(run.text.splitlines())["phase"]["name"] for run in runs] == ["done"] * 50
+
+
+def test_a_recording_is_read_once_for_all_who_open_it_together(monkeypatch):
+    """Seen: thirty who opened the page at once had it read thirty times, and waited for all of them."""
+    read, library = [], Library(TRACES)
+    monkeypatch.setattr(library_module, "load", lambda path: time.sleep(0.05) or read.append(path) or load(path))
+    with ThreadPoolExecutor(8) as students:
+        logs = list(students.map(library.get, ["recorded-english"] * 8))
+    assert len(read) == 1 and all(log is logs[0] for log in logs)
 
 
 # -- what is kept -----------------------------------------------------------------------------------------------------

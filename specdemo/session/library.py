@@ -1,5 +1,6 @@
 """Recorded runs that come with the page, each read when it is first asked for."""
 
+import threading
 from pathlib import Path
 
 from ..trace import load
@@ -17,6 +18,7 @@ class Library:
     def __init__(self, folder: Path) -> None:
         self._paths = {name: path for name in RECORDINGS if (path := recording(folder, name)).exists()}
         self._logs: dict[str, Log] = {}
+        self._reading = threading.Lock()  # a class that opens one together waits for one reading, not thirty
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -35,9 +37,10 @@ class Library:
         name = run_id.removeprefix(_ID) if isinstance(run_id, str) and run_id.startswith(_ID) else None
         if name not in self._paths:
             return None
-        if name not in self._logs:
-            self._logs[name] = Log.of(run_id, load(self._paths[name]), recording=name)
-        return self._logs[name]
+        with self._reading:
+            if name not in self._logs:
+                self._logs[name] = Log.of(run_id, load(self._paths[name]), recording=name)
+            return self._logs[name]
 
 
 def recording(folder: Path, name: str) -> Path:
