@@ -378,6 +378,7 @@ def test_a_real_interrupt(tmp_path: Path) -> None:
         (["serve", "--device-map", "nowhere"], "The device 'nowhere' is not here"),
         (["generate", "x", "--device-map", "[1]"], "The device '[1]' is not here"),
         (["check", "--device-map", "{}"], "The device map '{}' cannot be read"),
+        (["serve", "--replicas", "none"], "--replicas is 'none'; it must be a whole number from 1 to 64"),
         (["serve", "--auth", "me"], "--auth must be USER:PASSWORD, with at least one character on each side"),
         (["serve", "--auth", ":b"], "--auth must be USER:PASSWORD"),
         (["serve", "--auth", "a:"], "--auth must be USER:PASSWORD"),
@@ -495,6 +496,12 @@ def test_pairs_lists_the_catalogue(capsys: pytest.CaptureFixture) -> None:
     assert main(["pairs"]) == 0
     out = capsys.readouterr().out
     assert all(name in out and spec.note in out for name, spec in CATALOGUE.items())
+
+
+def test_replicas_without_ray_are_refused_with_what_to_install(capsys, monkeypatch) -> None:
+    monkeypatch.setattr("specdemo.cli.serve.find_spec", lambda name: None)
+    for words in (["--replicas", "2"], ["--ray", "auto"]):
+        assert "pip install -r requirements-serve.txt" in fault_of(capsys, ["serve", *words])
 
 
 def test_serve_listens_where_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

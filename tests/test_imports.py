@@ -25,7 +25,7 @@ FLOORS = [
     ["pay", "sweep"],
     ["view"],
     ["session", "bench"],
-    ["space"],
+    ["space", "replicas"],
     ["ui"],
     ["cli"],
     ["__main__", "app"],
@@ -42,6 +42,7 @@ HOMES = {
     "prometheus_client": {"ui"},
     "plotly": {"view"},
     "spaces": {"space"},
+    "ray": {"replicas"},
     "yaml": {"space"},
 }
 

@@ -172,6 +172,12 @@ def _add_serve(commands) -> None:
     command.add_argument("--port", type=int, help="port (default: 7860, or the next one that is free)")
     command.add_argument("--pair", default="embedded", metavar="NAME", help="models to load first (see: pairs)")
     _add_map(command)
+    command.add_argument(
+        "--replicas",
+        metavar="N",
+        help="work on N replicas by Ray Serve, or on as many as runs wait for with two numbers such as 1-4",
+    )
+    command.add_argument("--ray", metavar="ADDRESS", help="of a Ray cluster for the replicas (default: this machine)")
     command.add_argument("--open", action="store_true", help="open the page in the browser")
     command.add_argument(
         "--auth", metavar="USER:PASSWORD", help="ask for a login; better given as SPECDEMO_AUTH in the environment"

@@ -2,11 +2,15 @@
 
 import argparse
 import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from importlib.util import find_spec
 
-from ..models import load_pair
-from ..session import Here, Turns
+from ..models import Pair, PairSpec, load_pair
+from ..replicas.count import Count
+from ..replicas.place import Replicas
+from ..session import Here, Place, Turns
 from ..ui.serve import serve
 from .faults import Fault
 from .load import checked_map, named
@@ -27,17 +31,42 @@ def run(args: argparse.Namespace) -> int:
             raise Fault(f"--{name} is {value}; it must be a whole number from 1 to {most}")
     if args.metrics and find_spec("prometheus_client") is None:
         raise Fault("--metrics needs the package prometheus-client; try: pip install prometheus-client")
-    turns = Turns(args.at_once, args.most_seconds)
-    return serve(
-        host="0.0.0.0" if args.lan else args.host,
-        port=args.port,
-        pair=named(args.pair),
-        place=Here(partial(load_pair, device_map=checked_map(args.device_map)), turns=turns),
-        login=_login(args.auth or os.environ.get(LOGIN_VARIABLE)),
-        metrics=args.metrics,
-        log_prompts=args.log_prompts,
-        inbrowser=args.open,
-    )
+    pair, login = named(args.pair), _login(args.auth or os.environ.get(LOGIN_VARIABLE))
+    with _place(args, pair) as place:
+        return serve(
+            host="0.0.0.0" if args.lan else args.host,
+            port=args.port,
+            pair=pair,
+            place=place,
+            login=login,
+            metrics=args.metrics,
+            log_prompts=args.log_prompts,
+            inbrowser=args.open,
+        )
+
+
+@contextmanager
+def _place(args: argparse.Namespace, pair: PairSpec) -> Iterator[Place]:
+    """Where runs run, until the page is closed. Raises Fault."""
+    load = partial(load_pair, device_map=checked_map(args.device_map))
+    if args.replicas is None and args.ray is None:
+        yield Here(load, turns=Turns(args.at_once, args.most_seconds))
+        return
+    with closing(_replicas(args, pair, load)) as place:
+        yield place
+
+
+def _replicas(args: argparse.Namespace, pair: PairSpec, load: Callable[..., Pair]) -> Replicas:
+    try:
+        count = Count.of(args.replicas or "1")
+    except ValueError as error:
+        raise Fault(f"--replicas is {error}") from error
+    if find_spec("ray") is None:
+        raise Fault("--replicas and --ray need the package ray; try: pip install -r requirements-serve.txt")
+    try:
+        return Replicas(pair, count, args.ray, load, args.most_seconds)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise Fault(f"no replicas on {args.ray or 'this machine'}: {error}") from error
 
 
 def _login(text: str | None) -> tuple[str, str] | None:

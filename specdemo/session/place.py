@@ -27,11 +27,11 @@ _log = logging.getLogger(__name__)
 class Work(NamedTuple):
     """What is to be done.
 
-    spec    the pair
-    begin   does it, given the pair: a function of a module or a `partial` of one, so that it pickles. What it yields
-            is news for who asked, or None after a step that found nothing
-    tokens  that it may write at most, from which follows how long it may take
-    patient whether it lets others go first after a slice of time; what does not has an end by time instead
+    spec     the pair
+    begin    does it, given the pair: a function of a module or a `partial` of one, so that it pickles. What it yields
+             is news for who asked, or None after a step that found nothing
+    tokens   that it may write at most, from which follows how long it may take
+    patient  whether it lets others go first after a slice of time; what does not has an end by time instead
     """
 
     spec: PairSpec
@@ -131,18 +131,24 @@ class Here:
 
     def _whole(self, work: Work, news: Iterator[object]) -> "_Steps":
         """All steps, or as many as there is time for."""
-        began, cut = time.monotonic(), {}
-        for one in news:
-            yield one
-            if time.monotonic() - began > self.turns.most_s:
-                cut = {"most": self.turns.most_s}
-                break
+        began = time.monotonic()
+        cut = yield from within(news, self.turns.most_s)
         self.turns.forecast.learn(work.spec, work.tokens, time.monotonic() - began)
         return cut
 
 
 #: Returns what is to be said of the end, None where it is none yet.
 _Steps = Generator[object, None, Mapping[str, object] | None]
+
+
+def within(news: Iterator[object], most_s: float) -> "_Steps":
+    """The news of so many seconds, after which it is said that there was no time for more."""
+    end = time.monotonic() + most_s
+    for one in news:
+        yield one
+        if time.monotonic() > end:
+            return {"most": most_s}
+    return {}
 
 
 def settled(news: "_Steps") -> Iterator[object]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from ..models import CATALOGUE, LoadError, Pair, PairSpec, load_pair
 from ..pace import UNMEASURED
 from ..session.phase import Phase
-from ..session.place import About, Work, settled, sparse
+from ..session.place import About, Work, settled, sparse, within
 from ..words import Saying
 
 #: Seconds of a GPU to ask for: for the fork and the weights, for a token, and at most. A visitor's quota is minutes a
@@ -94,7 +94,12 @@ class ZeroGPU:
 
     def _far(self, work: Work) -> Iterator[object]:
         """In the worker."""
-        yield from sparse(settled(work.begin(self._held[work.spec])))
+        yield from sparse(settled(self._timed(work)))
+
+    def _timed(self, work: Work) -> Iterator[object]:
+        """It ends by itself before ZeroGPU would end it."""
+        with closing(work.begin(self._held[work.spec])) as news:
+            return (yield from within(news, seconds(work)))
 
 
 def _loaded(spec: PairSpec, load: Callable[..., Pair], device: str) -> Pair | Phase:
