@@ -158,10 +158,9 @@ def _libraries(own: bool) -> tuple[ModuleType, ModuleType]:
     if own:
         os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     # Hundreds of megabytes, which only those have who asked for replicas.
-    import ray
-    from ray import serve
+    import ray.serve
 
-    return ray, serve
+    return ray, ray.serve
 
 
 def _connect(ray: ModuleType, address: str | None) -> None:

@@ -92,7 +92,7 @@ class Here:
             return About.of(loading.pair)
         return Phase("failed", {"sentence": loading.error}) if loading.error else loading.phase
 
-    def _steps(self, work: Work) -> "_Steps":
+    def _steps(self, work: Work) -> "Steps":
         """After each wait a None: who asked may have given up meanwhile."""
         # 1. The pair.
         loading = self.pairs.get(work.spec)
@@ -120,7 +120,7 @@ class Here:
         seconds = self.turns.forecast.seconds(work.spec, work.tokens)
         return seconds and min(seconds, self.turns.most_s)
 
-    def _slice(self, news: Iterator[object]) -> "_Steps":
+    def _slice(self, news: Iterator[object]) -> "Steps":
         """As many steps as one does who lets others go first."""
         end = time.monotonic() + SLICE_S
         for one in news:
@@ -129,7 +129,7 @@ class Here:
                 return None
         return {}
 
-    def _whole(self, work: Work, news: Iterator[object]) -> "_Steps":
+    def _whole(self, work: Work, news: Iterator[object]) -> "Steps":
         """All steps, or as many as there is time for."""
         began = time.monotonic()
         cut = yield from within(news, self.turns.most_s)
@@ -138,10 +138,10 @@ class Here:
 
 
 #: Returns what is to be said of the end, None where it is none yet.
-_Steps = Generator[object, None, Mapping[str, object] | None]
+Steps = Generator[object, None, Mapping[str, object] | None]
 
 
-def within(news: Iterator[object], most_s: float) -> "_Steps":
+def within(news: Iterator[object], most_s: float) -> "Steps":
     """The news of so many seconds, after which it is said that there was no time for more."""
     end = time.monotonic() + most_s
     for one in news:
@@ -151,7 +151,7 @@ def within(news: Iterator[object], most_s: float) -> "_Steps":
     return {}
 
 
-def settled(news: "_Steps") -> Iterator[object]:
+def settled(news: "Steps") -> Iterator[object]:
     """The news, and last how it ended; an error is told, since not every one would survive a way to another process."""
     try:
         with closing(news):

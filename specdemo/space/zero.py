@@ -14,7 +14,7 @@ from dataclasses import replace
 from ..models import CATALOGUE, LoadError, Pair, PairSpec, load_pair
 from ..pace import UNMEASURED
 from ..session.phase import Phase
-from ..session.place import About, Work, settled, sparse, within
+from ..session.place import About, Steps, Work, settled, sparse, within
 from ..words import Saying
 
 #: Seconds of a GPU to ask for: for the fork and the weights, for a token, and at most. A visitor's quota is minutes a
@@ -96,7 +96,7 @@ class ZeroGPU:
         """In the worker."""
         yield from sparse(settled(self._timed(work)))
 
-    def _timed(self, work: Work) -> Iterator[object]:
+    def _timed(self, work: Work) -> Steps:
         """It ends by itself before ZeroGPU would end it."""
         with closing(work.begin(self._held[work.spec])) as news:
             return (yield from within(news, seconds(work)))
