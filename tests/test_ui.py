@@ -11,6 +11,7 @@ import gradio as gr
 import pytest
 
 from specdemo.models import CATALOGUE
+from specdemo.pace import USUAL_K
 from specdemo.palette import PALETTE, THEMES
 from specdemo.records import Outcome
 from specdemo.session import Here, Library, Request, Session
@@ -125,7 +126,7 @@ def test_the_form_offers_exactly_what_a_request_takes():
     assert set(fields) == set(inspect.signature(Request.of).parameters)
     defaults = {name: field.value for name, field in fields.items()}
     asked = Request.of(**defaults)
-    assert asked.pair == CATALOGUE["embedded"] and asked.chat and asked.k == 2
+    assert asked.pair == CATALOGUE["embedded"] and asked.chat and asked.k == USUAL_K
 
 
 def test_own_models_are_offered_only_where_they_may_be_loaded():
