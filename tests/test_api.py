@@ -5,13 +5,14 @@ import threading
 
 import pytest
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 from tiny import tiny_pair
 
 from specdemo.session import Here, Library, Session
 from specdemo.session.seats import AT_ONCE
 from specdemo.trace import from_json
-from specdemo.ui import api, door
+from specdemo.ui import door, malformed
 from specdemo.ui.api import RUNS
 from specdemo.ui.questions import questions
 from specdemo.ui.serve import TRACES
@@ -30,7 +31,8 @@ def session():
 
 @pytest.fixture
 def client(session):
-    return TestClient(Starlette(routes=door.routes(session, None)))  # raises whatever the server raises
+    guard = [Middleware(malformed.Malformed)]
+    return TestClient(Starlette(routes=door.routes(session, None), middleware=guard))  # raises whatever the server raises
 
 
 def told(response):
@@ -67,7 +69,7 @@ def test_what_is_no_object_is_refused(client, path):
 
 
 def test_a_question_without_end_is_cut_off(client, monkeypatch):
-    monkeypatch.setattr(api, "_MOST", 1000)
+    monkeypatch.setattr(malformed, "MOST", 1000)
     sent = []
 
     def endless():

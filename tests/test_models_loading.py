@@ -2,9 +2,11 @@
 
 import errno
 import json
+import pickle
 import re
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -210,11 +212,48 @@ def test_a_folder_without_weights(copies):
     assert "no weights in safetensors form" in refusal(target, draft)
 
 
-def test_pickled_weights_are_not_read(copies):
+class Bomb:
+    """What writes a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (Path.write_text, (self.path, "a stranger's program ran"))
+
+
+@pytest.mark.parametrize("file", ["pytorch_model.bin", "pytorch_model-00001-of-00001.bin", "model.pt"])
+def test_pickled_weights_are_not_read(copies, tmp_path, file):
     target, draft = copies
-    torch.save(load_file(target / "model.safetensors"), target / "pytorch_model.bin")
+    bomb = pickle.dumps({"model.embed_tokens.weight": Bomb(tmp_path / "ran")})
+    (target / file).write_bytes(bomb)
+    load(target, draft)  # which looks at the safetensors beside it alone
     (target / "model.safetensors").unlink()
-    assert "no weights in safetensors form" in refusal(target, draft)
+    sentence = refusal(target, draft)
+    assert f"keeps its weights in {file}, a pickle" in sentence and "Convert them to safetensors" in sentence
+    shutil.copy(target / file, target / "model.safetensors")
+    assert "damaged" in refusal(target, draft)
+    assert not (tmp_path / "ran").exists()
+    pickle.loads(bomb)
+    assert (tmp_path / "ran").exists(), "the bomb would have gone off"
+
+
+@pytest.mark.parametrize("kind", ["llama", "nosuch"])
+def test_a_stranger_s_code_is_never_run(copies, tmp_path, monkeypatch, kind):
+    """Of a kind that the library knows it is passed over; of any other the model is refused."""
+    target, draft = copies
+    program = f"import pathlib\npathlib.Path({str(tmp_path / 'ran')!r}).write_text('')\nclass It: pass\n"
+    (target / "program.py").write_text(program)
+    classes = {"AutoConfig": "program.It", "AutoModelForCausalLM": "program.It", "AutoTokenizer": ["program.It", None]}
+    for name, change in (("config.json", {"model_type": kind}), ("tokenizer_config.json", {})):
+        settings = json.loads((target / name).read_text()) | {"auto_map": classes} | change
+        (target / name).write_text(json.dumps(settings))
+    monkeypatch.setattr("builtins.input", lambda question="": "y")
+    if kind == "llama":
+        load(target, draft)
+    else:
+        assert "never runs a stranger's code" in refusal(target, draft)
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_missing_weight_is_not_made_up(copies):

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
+_PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -101,9 +103,17 @@ def _local(name: str, folder: Path) -> Source:
     title = folder.resolve().name
     files = sorted(folder.glob("*.gguf"))
     if (folder / "config.json").exists():
+        _refuse_pickles(name, folder)
         return Source(title, name, folder, folder)
     if not files:
         raise LoadError("folder_empty", folder=folder)
     if len(files) > 1:
         raise LoadError("folder_several", folder=folder, count=len(files), first=files[0])
     return Source(title, name, folder, folder, gguf=files[0].name)
+
+
+def _refuse_pickles(name: str, folder: Path) -> None:
+    """Where nothing but pickles hold weights: to read one is to run whatever program is in it."""
+    pickles = sorted(path.name for path in folder.iterdir() if path.suffix in _PICKLES)
+    if pickles and not any(folder.glob("*.safetensors")):
+        raise LoadError("weights_pickled", name=name, file=pickles[0])

@@ -17,18 +17,13 @@ from starlette.routing import BaseRoute, Route
 
 from ..session import Session
 from ..session.seats import AT_ONCE
-from ..session.session import MAX_FILE
 from .questions import questions
-
 
 #: By its address below /specdemo: what a new run is asked for with.
 RUNS: Mapping[str, Callable[[Session, dict], Iterator[str]]] = {
     "run": lambda session, fields: session.run(**fields),
     "fork": Session.fork,
 }
-
-#: Bytes of a question: a file within its limit, in which every character had to be written as two or three.
-_MOST = 3 * MAX_FILE
 
 
 def routes(session: Session) -> list[BaseRoute]:
@@ -61,22 +56,12 @@ async def _object(request: Request) -> dict[str, object]:
     if not request.headers.get("content-type", "").startswith("application/json"):
         raise HTTPException(415, "Send JSON as application/json.")
     try:
-        sent = json.loads(await _body(request))
+        sent = json.loads(await request.body())
     except (ValueError, RecursionError) as error:
         raise HTTPException(400, "What was sent is no JSON.") from error
     if not isinstance(sent, dict):
         raise HTTPException(400, "What was sent is no object of JSON.")
     return sent
-
-
-async def _body(request: Request) -> bytes:
-    """All that was sent, but never more than may be."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _MOST:
-            raise HTTPException(413, f"A question may have at most {_MOST} bytes.")
-    return bytes(body)
 
 
 async def _lines(deltas: Iterator[str], readers: CapacityLimiter) -> AsyncIterator[str]:

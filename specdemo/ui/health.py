@@ -5,9 +5,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from ..session import Session
-
-#: Below the page's own address.
-PATH = "/specdemo/health"
+from .malformed import OURS
 
 
 def routes(session: Session) -> list[BaseRoute]:
@@ -16,4 +14,4 @@ def routes(session: Session) -> list[BaseRoute]:
         status = 200 if state == "ready" else 503
         return JSONResponse({"state": state}, status, {"Cache-Control": "no-store"})
 
-    return [Route(PATH, health)]
+    return [Route(f"{OURS}/health", health)]

@@ -16,6 +16,7 @@ from .early import EarlyHead
 from .files import ASSETS
 from .interruption import Interruption
 from .login import Login
+from .malformed import Malformed
 from .page import build
 from .theme import theme
 
@@ -102,7 +103,7 @@ def open_page(
         theme=theme(),
         app_kwargs={
             "routes": door.routes(session, login, _metrics(session) if metrics else ()),
-            "middleware": [Middleware(EarlyHead, head=files.early_head())],
+            "middleware": [Middleware(Malformed), Middleware(EarlyHead, head=files.early_head())],
         },
         **options,
     )
