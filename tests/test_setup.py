@@ -5,10 +5,13 @@ import importlib.util
 import json
 import os
 import subprocess
+from importlib.metadata import distribution, version
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 
@@ -58,6 +61,12 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return module
 
 
+def pin_of(name: str) -> str:
+    """Its line of the constraints."""
+    pins = (ROOT / "tools/constraints.txt").read_text().splitlines()
+    return next(pin for pin in pins if pin.startswith(f"{name}=="))
+
+
 def installs(start) -> list[list[str]]:
     """What pip was asked to install, for real."""
     return [words[words.index("install") + 1 :] for words in start.ran if "pip" in words and "--dry-run" not in words]
@@ -99,9 +108,8 @@ def test_without_a_gpu_torch_is_a_cpu_build(start, cpu: bool) -> None:
     """pip's own choice where that is one, else the one of PyTorch's index, before anything else can ask for torch."""
     start.cpu = cpu
     start.main([])
-    asked = [words for words in installs(start) if "torch" in words]
-    torch = ["--constraint", str(start.CONSTRAINTS), "torch", "--index-url", start.CPU_INDEX]
-    assert asked == ([] if cpu else [torch])
+    asked = [words for words in installs(start) if any(word.startswith("torch") for word in words)]
+    assert asked == ([] if cpu else [[pin_of("torch"), "--index-url", start.CPU_INDEX]])
     assert not any("--quiet" in words for words in installs(start)), "minutes without a word"
     assert installs(start)[-1][-2] == "-r"
 
@@ -115,7 +123,7 @@ def test_an_index_that_does_not_answer_stops_nothing(start, capsys: pytest.Captu
 
 def test_an_index_of_ones_own(start) -> None:
     assert start.main(["--torch-index", "https://example.org/rocm", "run", "pairs"]) == 7
-    assert installs(start)[0][-3:] == ["torch", "--index-url", "https://example.org/rocm"]
+    assert installs(start)[0] == [pin_of("torch"), "--index-url", "https://example.org/rocm"]
     assert start.ran[-1][1:] == ["-m", "specdemo", "pairs"]
 
 
@@ -184,28 +192,52 @@ def test_an_old_python_gets_as_far_as_that() -> None:
     assert any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
 
 
-def test_what_is_pinned_is_allowed_and_all_is_pinned() -> None:
-    """The constraints fulfil the requirements; every requirement but those that bring no behaviour has its pin."""
-    from packaging.requirements import Requirement
+def read(name: str) -> dict[str, Requirement]:
+    lines = (ROOT / name).read_text().splitlines()
+    found = [Requirement(line) for line in lines if line and not line.startswith(("#", "-"))]
+    return {canonicalize_name(requirement.name): requirement for requirement in found}
 
-    def read(name: str) -> dict[str, Requirement]:
-        lines = (ROOT / name).read_text().splitlines()
-        found = [Requirement(line) for line in lines if line and not line.startswith(("#", "-"))]
-        return {requirement.name: requirement for requirement in found}
 
-    pins = {name: next(iter(r.specifier)).version for name, r in read("tools/constraints.txt").items()}
-    wanted = read("requirements.txt") | read("requirements-test.txt")
-    for name, requirement in wanted.items():
-        assert name in pins or name == "tqdm"
-        assert name not in pins or requirement.specifier.contains(pins[name]), name
+PINS = {name: next(iter(pin.specifier)) for name, pin in read("tools/constraints.txt").items()}
+WANTED = read("requirements.txt") | read("requirements-test.txt")
+
+
+def test_what_is_pinned_is_allowed() -> None:
+    """Each pin is one version, without the name of a build, so that a build for any device fits."""
+    assert all(pin.operator == "==" and "+" not in pin.version and "*" not in pin.version for pin in PINS.values())
+    for name, requirement in WANTED.items():
+        assert requirement.specifier.contains(PINS[name].version), name
+
+
+def test_all_that_is_needed_is_pinned() -> None:
+    """What the requirements ask for, what that asks for, and so on, as it is on this machine.
+
+    A torch with CUDA pins the parts of it by itself.
+    """
+    seen: set[str] = set()
+    asked = [(name, "") for name in WANTED]
+    while asked:
+        name, extra = asked.pop()
+        if f"{name}[{extra}]" in seen or name.startswith(("nvidia-", "cuda-", "triton")):
+            continue
+        seen.add(f"{name}[{extra}]")
+        assert name in PINS, name
+        for line in distribution(name).requires or ():
+            needed = Requirement(line)
+            if needed.marker is None or needed.marker.evaluate({"extra": extra}):
+                asked += [(canonicalize_name(needed.name), extra) for extra in ("", *needed.extras)]
+
+
+def test_pins_are_made_of_what_pip_would_install() -> None:
+    from tools.pins import pins
+
+    names = {"B": "1.0", "a": "2.13.0+cpu"}
+    report = {"install": [{"metadata": {"name": name, "version": version}} for name, version in names.items()]}
+    assert pins(report) == ["a==2.13.0", "b==1.0"]
 
 
 def test_the_versions_here_are_allowed() -> None:
     """The code runs with what the requirements ask for: the environment of these tests is one of those."""
-    from importlib.metadata import version
-
-    from packaging.requirements import Requirement
-
     for line in (ROOT / "requirements.txt").read_text().splitlines():
         if line and not line.startswith("#"):
             requirement = Requirement(line)

@@ -86,12 +86,18 @@ def _fingerprint(torch_index: str | None) -> str:
 def _install_torch(index: str | None) -> None:
     """Install torch from `index`, or a CPU build where the one that pip would choose brings CUDA for nothing."""
     if index:
-        _pip("install", "torch", "--index-url", index)
+        _install_torch_from(index)
     elif _wants_cpu_build() and not _pip_has_cpu_build():
         try:
-            _pip("install", "torch", "--index-url", CPU_INDEX)
+            _install_torch_from(CPU_INDEX)
         except subprocess.CalledProcessError:
             print("PyTorch's index of CPU builds did not answer; taking the default build, which is large.", flush=True)
+
+
+def _install_torch_from(index: str) -> None:
+    """Its own version is the pinned one; such an index has few versions of what it needs, which are put right later."""
+    pins = CONSTRAINTS.read_text(encoding="utf-8").splitlines()
+    _pip("install", next(pin for pin in pins if pin.startswith("torch==")), "--index-url", index, pinned=False)
 
 
 def _wants_cpu_build() -> bool:
@@ -105,8 +111,9 @@ def _pip_has_cpu_build() -> bool:
     return all(item["metadata"]["version"].endswith("+cpu") for item in json.loads(done.stdout)["install"])
 
 
-def _pip(action: str, *words: str, **how: object) -> subprocess.CompletedProcess:
-    command = [str(PYTHON), "-m", "pip", action, "--constraint", str(CONSTRAINTS), *words]
+def _pip(action: str, *words: str, pinned: bool = True, **how: object) -> subprocess.CompletedProcess:
+    pins = ["--constraint", str(CONSTRAINTS)] if pinned else []
+    command = [str(PYTHON), "-m", "pip", action, *pins, *words]
     return subprocess.run(command, cwd=ROOT, check=True, text=True, **how)
 
 
