@@ -81,10 +81,10 @@ def test_scripts_see_these_alone_with_types_and_words(client):
 
 
 def test_a_run_is_its_rounds_as_they_are_in_its_trace(client):
-    begun, *rounds, over = streamed(client, "/run", prompt="the hand", length=12, k=2, seed=7)
+    begun, *rounds, over = streamed(client, "/run", prompt="the hand", length=150, k=2, seed=7)
     assert begun["seed"] == 7 and over["run"] == begun["run"] and over["end"] == "done"
     trace = from_json(json.dumps(client.predict(run=begun["run"], api_name="/trace")))
-    assert (trace.params.seed, trace.params.max_new_tokens, trace.k) == (7, 12, 2)
+    assert (trace.params.seed, trace.params.max_new_tokens, trace.k) == (7, 150, 2)
     for lane, kept in (("spec", trace.rounds), ("plain", trace.baseline)):
         told = [one for one in rounds if one["lane"] == lane]
         assert [one["index"] for one in told] == list(range(len(kept)))
@@ -99,7 +99,7 @@ def test_a_run_is_its_rounds_as_they_are_in_its_trace(client):
         assert over["text"][lane] == "".join(e.text for round_ in kept for e in round_.emitted)
         stats = measure(kept)
         assert over["stats"][lane]["emitted"] == stats.emitted
-    assert streamed(client, "/run", prompt="the hand", length=12, k=2, seed=7)[-1]["text"] == over["text"]
+    assert streamed(client, "/run", prompt="the hand", length=150, k=2, seed=7)[-1]["text"] == over["text"]
 
 
 def test_k_may_be_left_to_the_run(client):

@@ -120,8 +120,9 @@ def test_gradio_s_form_opens_our_addresses_too(guarded):
         assert browser.get("/config").status_code == 200 == browser.get("/specdemo/plotly").status_code
         asked = browser.post("/specdemo/ask/status", json={})
         assert asked.status_code == 200
+        tokens = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
         browser.get("/logout")
-        assert browser.get("/specdemo/plotly").status_code == 401
+        assert tokens and httpx.get(f"{guarded}/specdemo/plotly", headers={"cookie": tokens}).status_code == 401
 
 
 def test_other_spellings_of_an_address_open_nothing(guarded):
