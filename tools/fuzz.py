@@ -23,13 +23,16 @@ import httpx
 from specdemo.session import Library, Session
 from specdemo.session.request import FIELDS
 from specdemo.trace import to_json
-from specdemo.ui.api import QUESTIONS, RUNS
+from specdemo.ui.api import RUNS
+from specdemo.ui.questions import questions
 from specdemo.ui.serve import TRACES, open_page
 
 #: Seconds that any answer may take, to its last byte.
 LIMIT_S = 20.0
 
 JSON = {"content-type": "application/json"}
+
+QUESTIONS = tuple(questions(Session()))
 
 #: Values of JSON that a field was not made for.
 VALUES: tuple[object, ...] = (

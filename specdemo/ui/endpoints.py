@@ -22,12 +22,17 @@ from .answers import Begun, Checked, Offer, Over, Stopped, Written, found, text_
 
 _LOOK_S = 0.3  # between two looks at a check
 
+#: Streams at once: each holds one of the 40 threads that answer all else, too. More of them wait in gradio's queue; who
+#: of them runs, and when, is the session's to say, to scripts and pages alike.
+_STREAMS = 16
+
 
 def add_endpoints(session: Session) -> None:
     """To the page that is being built."""
     ours = Endpoints(session)
-    for function in (ours.run, ours.cancel, ours.trace, ours.recordings, ours.pairs, ours.check):
-        # No limit of gradio's: who may run, and when, is the session's to say, to scripts and pages alike.
+    for function in (ours.run, ours.check):
+        gr.api(function, api_name=function.__name__, concurrency_limit=_STREAMS, concurrency_id="streams")
+    for function in (ours.cancel, ours.trace, ours.recordings, ours.pairs):
         gr.api(function, api_name=function.__name__, concurrency_limit=None)
 
 

@@ -18,8 +18,8 @@ OURS = "/specdemo"
 #: Of gradio's addresses those that nothing here needs: they write files, fetch what they are told to, hold connections
 #: open, or go past the queue. Whatever begins like one of these is closed.
 _CLOSED = (
-    *("api/", "custom_component", "deep_link", "dev", "file", "heartbeat", "process_recording", "profiling", "proxy"),
-    *("run", "stream", "undo-vibe", "upload", "vibe"),
+    *("api/", "component_server", "custom_component", "deep_link", "dev", "file", "heartbeat", "process_recording"),
+    *("profiling", "proxy", "run", "stream", "undo-vibe", "upload", "vibe"),
 )
 
 _log = logging.getLogger(__name__)
