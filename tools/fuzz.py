@@ -27,7 +27,7 @@ from specdemo.ui.api import RUNS
 from specdemo.ui.questions import questions
 from specdemo.ui.serve import TRACES, open_page
 
-#: Seconds that any answer may take, to its last byte.
+#: Seconds of silence that an answer may have; what is valid by chance is worked on, and streams for as long.
 LIMIT_S = 20.0
 
 JSON = {"content-type": "application/json"}
