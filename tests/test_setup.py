@@ -5,7 +5,7 @@ import importlib.util
 import json
 import os
 import subprocess
-from importlib.metadata import distribution, version
+from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -214,18 +214,30 @@ def test_all_that_is_needed_is_pinned() -> None:
 
     A torch with CUDA pins the parts of it by itself.
     """
-    seen: set[str] = set()
-    asked = [(name, "") for name in WANTED]
+    seen: set[tuple[str, str]] = set()
+    asked = [pair for requirement in WANTED.values() for pair in needs(requirement, "")]
     while asked:
         name, extra = asked.pop()
-        if f"{name}[{extra}]" in seen or name.startswith(("nvidia-", "cuda-", "triton")):
+        if (name, extra) in seen or name.startswith(("nvidia-", "cuda-", "triton")):
             continue
-        seen.add(f"{name}[{extra}]")
+        seen.add((name, extra))
         assert name in PINS, name
-        for line in distribution(name).requires or ():
-            needed = Requirement(line)
-            if needed.marker is None or needed.marker.evaluate({"extra": extra}):
-                asked += [(canonicalize_name(needed.name), extra) for extra in ("", *needed.extras)]
+        asked += [pair for line in needed_by(name) for pair in needs(Requirement(line), extra)]
+
+
+def needs(requirement: Requirement, extra: str) -> list[tuple[str, str]]:
+    """The package that one with `extra` needs here, and which extras of it."""
+    if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
+        return []
+    return [(canonicalize_name(requirement.name), asked) for asked in ("", *requirement.extras)]
+
+
+def needed_by(name: str) -> list[str]:
+    """Nothing, where it is not installed."""
+    try:
+        return distribution(name).requires or []
+    except PackageNotFoundError:
+        return []
 
 
 def test_pins_are_made_of_what_pip_would_install() -> None:
