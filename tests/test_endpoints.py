@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 from gradio_client import Client
-from gradio_client.exceptions import AppError
+from gradio_client.exceptions import AppError, AuthenticationError
 from test_page import Endless
 from test_serve import free_port, session_of
 
@@ -136,6 +136,17 @@ def test_own_models_only_where_the_server_allows_them():
     try:
         with pytest.raises(AppError, match="Models of your own are switched off on this server"):
             client_of(page.local_url).predict(prompt="a", pair="own", target="x", draft="y", api_name="/run")
+    finally:
+        page.close(verbose=False)
+
+
+def test_behind_a_login_they_take_it():
+    page = open_page(session_of(), port=free_port(), login=("teacher", "secret"), quiet=True)
+    try:
+        client = Client(page.local_url, auth=("teacher", "secret"), verbose=False, analytics_enabled=False)
+        assert streamed(client, "/run", prompt="the hand", length=2)[-1]["end"] == "done"
+        with pytest.raises(AuthenticationError):
+            client_of(page.local_url)
     finally:
         page.close(verbose=False)
 
