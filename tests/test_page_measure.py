@@ -60,7 +60,7 @@ def test_a_check_can_be_stopped_and_begun_again_by_keyboard(serve, tab):
 
 
 def test_a_closed_tab_frees_the_engine_from_its_check(serve, tab, monkeypatch):
-    monkeypatch.setattr(measurement_module, "LEASE_S", 1.0)
+    monkeypatch.setattr(measurement_module, "LEASE_S", 4.0)
     endless = Endless()
     server = serve(endless.pair)
     gone = tab(server, clean=False).set("the hand", seed=3)
