@@ -22,7 +22,7 @@ FLOORS = [
     ["course", "steps", "graphs"],
     ["engine", "captured"],
     ["race", "metrics", "trace", "lanes", "check"],
-    ["pay", "sweep"],
+    ["pay", "sweep", "trial"],
     ["view"],
     ["session", "bench"],
     ["space", "replicas"],

@@ -117,6 +117,7 @@ def _add_generate(commands) -> None:
     _add_models(command)
     sampling = _add_sampling(command, k=USUAL_K, seed=None, auto=True)
     _add(sampling, "--max-new-tokens", int, "tokens to write, at most", "N", _DEFAULTS)
+    _add_graphs(command)
     output = command.add_argument_group("output")
     output.add_argument(
         "--baseline", action="store_true", help="race the target alone too, in turns, and measure the speed-up"
@@ -172,6 +173,7 @@ def _add_serve(commands) -> None:
     command.add_argument("--port", type=int, help="port (default: 7860, or the next one that is free)")
     command.add_argument("--pair", default="embedded", metavar="NAME", help="models to load first (see: pairs)")
     _add_map(command)
+    _add_graphs(command)
     command.add_argument(
         "--replicas",
         metavar="N",
@@ -214,6 +216,14 @@ def _add_models(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "--dtype", default="auto", choices=DTYPES, metavar="NAME", help=f"{', '.join(DTYPES)} (default: auto)"
     )
     return group
+
+
+def _add_graphs(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--graphs",
+        action="store_true",
+        help="record the steps of a round as CUDA graphs, on a GPU, if a short text comes out alike",
+    )
 
 
 def _add_map(group) -> None:

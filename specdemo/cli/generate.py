@@ -11,6 +11,7 @@ from ..contract import NumericalFault
 from ..files import check_writable
 from ..records import SamplingParams
 from ..trace import save
+from ..trial import with_graphs
 from .faults import Fault
 from .load import drafts_of, encoded, loaded, prompt_of
 from .paint import Painter
@@ -29,6 +30,9 @@ def run(args: argparse.Namespace) -> int:
         _check_trace(args.trace)
     # 2. Load, and turn the prompt into ids.
     pair = loaded(args)
+    if args.graphs:
+        pair = with_graphs(pair)
+        print(pair.notes[-1], file=sys.stderr)
     writing = Writing(pair, prompt, encoded(pair, prompt, args.raw), params, k, args.baseline)
     painter = Painter.for_stream(sys.stdout, args.color, hidden=pair.stop_ids)
     teller = JsonTeller(writing) if args.json else TextTeller(writing, painter)

@@ -11,6 +11,7 @@ from ..models import Pair, PairSpec, load_pair
 from ..replicas.count import Count
 from ..replicas.place import Replicas
 from ..session import Here, Place, Turns
+from ..trial import load_recorded
 from ..ui.serve import serve
 from .faults import Fault
 from .load import checked_map, named
@@ -49,6 +50,8 @@ def run(args: argparse.Namespace) -> int:
 def _place(args: argparse.Namespace, pair: PairSpec) -> Iterator[Place]:
     """Where runs run, until the page is closed. Raises Fault."""
     load = partial(load_pair, device_map=checked_map(args.device_map))
+    if args.graphs:
+        load = partial(load_recorded, load)
     if args.replicas is None and args.ray is None:
         yield Here(load, turns=Turns(args.at_once, args.most_seconds))
         return

@@ -12,6 +12,7 @@ from ..words import Saying
 from .agreement import agree, answers
 from .cached import CachedModel, declared_ends, weights_of
 from .errors import LoadError
+from .fixed import FixedRun
 from .known import OWN, Checkpoint, keep
 from .linear import bytes_in_four_bits
 from .llama import Llama, why_not
@@ -50,7 +51,7 @@ def load_checkpoint(
     numbers = None if reason else numbers_of(module)
     own = None if reason else _own_forward(module, dtype, four_bit)
     if own:
-        weights = replace(weights, open=own.open, token_bytes=own.token_bytes)
+        weights = replace(weights, open=own.open, open_fixed=partial(FixedRun, own), token_bytes=own.token_bytes)
     elif reason is None:
         reason = Saying("library_since_differs")
         if four_bit:

@@ -1,11 +1,13 @@
 """One loaded model; and how one that was checked before is loaded without the library."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 
 from ..words import Saying
+from .fixed import FixedRun
 from .llama import Llama
 from .pair import Weights
 from .progress import Progress
@@ -47,5 +49,5 @@ def load_known(
     file = source.folder / "model.safetensors"
     module = skeleton(file, found["numbers"], torch.float32 if four_bit else dtype, device)
     own = Llama(module, consume=True, four_bit=four_bit)
-    weights = Weights(**found["weights"], dtype=dtype, device=device, open=own.open)
+    weights = Weights(**found["weights"], dtype=dtype, device=device, open=own.open, open_fixed=partial(FixedRun, own))
     return Checkpoint(weights, frozenset(found["ends"]), OWN, own)

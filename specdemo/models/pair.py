@@ -28,6 +28,7 @@ class Weights:
     four_bit    whether its layers have 4 bits a weight; `dtype` is that of all else
     token_bytes what a token adds to a cache
     shelves     where its parts lie, where that is not `device` alone
+    open_fixed  makes a run with room for so many tokens in memory that stays where it is; None where that cannot be
     """
 
     title: str
@@ -43,6 +44,7 @@ class Weights:
     four_bit: bool = False
     token_bytes: int = 0
     shelves: tuple[str, ...] = ()
+    open_fixed: Callable[[int], Model] | None = None
 
     @property
     def streamed_bytes(self) -> int:
@@ -61,6 +63,7 @@ class Pair:
     stop_ids  any of them ends a text
     notes     sentences for the page: which forward runs, why this dtype, …
     costs     what passes of the two take here
+    record    records the steps of their rounds (`graphs.Capture`); None: nothing is recorded
     """
 
     name: str
@@ -71,6 +74,7 @@ class Pair:
     stop_ids: frozenset[int]
     notes: tuple[Saying, ...] = ()
     costs: Costs = UNMEASURED
+    record: Callable[..., Callable[[], None]] | None = None
     _scribe: Scribe = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

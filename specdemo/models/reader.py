@@ -33,6 +33,7 @@ def load_reader(source: Source, target: Checkpoint, stamp: Stamp, progress: Prog
         parameters=eagle.parameters,
         bytes=eagle.bytes,
         open=eagle.open,
+        open_fixed=None,
         idle_bytes=0,
         reads=eagle.tap_after,
         four_bit=eagle.four_bit,
