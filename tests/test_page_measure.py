@@ -2,8 +2,10 @@
 
 # ruff: noqa: F811
 
+import pytest
 from playwright.sync_api import expect
 from test_page import LIMIT_MS, Endless, browser, serve, server, tab, tiny  # noqa: F401
+from test_page_access import violations
 from tiny import tiny_pair
 
 from specdemo.metrics import measure
@@ -104,3 +106,22 @@ def test_a_sweep_on_the_page(tiny, tab):
     pay.locator(".sd-measure-start").click()
     page.page.wait_for_selector(".sd-pay[data-phase=done]")
     expect(pay.locator(".sd-pay-sweep tbody tr")).to_have_count(6)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_the_tabs_that_measure(tiny, tab, scheme):
+    page = tab(tiny, color_scheme=scheme, reduced_motion="reduce", figures=True).set("the hand", seed=3)
+    proof = opened(page, "proof")
+    proof.locator(".sd-proof-runs").fill("20")
+    proof.locator(".sd-proof-runs").press("Enter")
+    page.page.wait_for_selector(".sd-proof[data-phase=done]")
+    proof.locator(".sd-proof-rules tbody tr", has_text="always accept").locator("input").check()
+    expect(proof.locator("[data-figure=comparison] figcaption")).to_contain_text("LOSSY: always accept")
+    assert violations(page.page) == []
+    proof.locator(".sd-proof-runs").fill("0")
+    proof.locator(".sd-proof-runs").press("Enter")
+    page.page.wait_for_selector(".sd-proof[data-phase=failed]")
+    assert violations(page.page) == []
+    opened(page, "pay")
+    page.page.wait_for_selector(".sd-pay[data-drawn=recorded-english]")
+    assert violations(page.page) == []
