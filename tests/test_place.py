@@ -10,6 +10,7 @@ import torch
 from test_session import LIMIT_S, request, until
 from tiny import tiny_pair
 
+from specdemo.replicas.place import asking
 from specdemo.session import Here, Phase, Request
 from specdemo.session.place import About, Place, Work
 from specdemo.session.proof import plan as proof_plan
@@ -123,3 +124,8 @@ def test_a_place_tells_how_far_a_pair_is(pair):
     with closing(place.work(work_of(request(length=1)))) as news:
         list(news)
     assert place.readiness(spec) == About.of(pair)
+
+
+def test_telling_what_a_pair_is_is_a_work_that_ends_well(pair):
+    news = told_by(place_of(pair), asking(request().pair))
+    assert [one for one in news if one is not None] == [About.of(pair), Phase("done")]

@@ -23,8 +23,12 @@ _ROOT = FOLDER.parents[1]
 
 
 def described(pair: Pair) -> Iterator[About]:
-    """The work of telling what a replica's pair is."""
     yield About.of(pair)
+
+
+def asking(spec: PairSpec) -> Work:
+    """The work of telling what a replica's pair is; it counts as one token."""
+    return Work(spec, described, 1)
 
 
 class Replicas:
@@ -86,7 +90,7 @@ class Replicas:
         self._ray.shutdown()
 
     def _learn(self, spec: PairSpec) -> None:
-        for news in self.work(Work(spec, described, 0)):
+        for news in self.work(asking(spec)):
             if isinstance(news, About) or (isinstance(news, Phase) and news.name in ("loading", "failed")):
                 self._known[spec] = news
 
