@@ -209,6 +209,8 @@ class Tab:
             self.page.fill("#sd-prompt textarea", prompt)
         if fields and not self.page.locator("#sd-length input").is_visible():
             self.page.click("#sd-more > button")
+            # A field that has just been made sets its first value, after which what is typed counts.
+            self.page.evaluate("() => new Promise((done) => requestIdleCallback(done))")
         for name, value in fields.items():
             box = self.page.locator(f"#sd-{name} :is(input, textarea)").first
             if isinstance(value, bool):
@@ -512,7 +514,7 @@ def test_a_lost_server_is_told(serve, tab, monkeypatch):
 def test_hostile_text_is_only_text(serve, tab):
     page = (
         tab(serve(scripted(HOSTILE, *PIECES)), figures=True)
-        .set("x", length=400, chat=False, temperature=0)
+        .set("x", k=2, length=400, chat=False, temperature=0)
         .run()
         .wait("done")
     )

@@ -45,7 +45,7 @@ def english_on(page):
 
 def test_the_language_changes_in_the_midst_of_a_run_and_nothing_is_lost(serve, tab):  # noqa: F811
     endless = Endless()
-    page = tab(serve(endless.pair), figures=True).set("the hand", length=300, seed=11, temperature=1.2)
+    page = tab(serve(endless.pair), figures=True).set("the hand", k=2, length=300, seed=11, temperature=1.2)
     page.run().wait_tokens(more_than=8)
     endless.go.clear()
     page.tokens().nth(3).click()
