@@ -21,7 +21,7 @@ from specdemo.ui.serve import TRACES
 
 #: What each recording asks for; all else is as a fresh page has it.
 ASKED: dict[str, dict[str, object]] = {
-    "english": {"prompt": "Explain why the sky is blue."},
+    "english": {"prompt": "Explain why the sky is blue.", "seed": 2},  # of seeds 1 to 9 the median acceptance
     "chinese": {"prompt": "请用中文写一首关于春天的短诗。", "seed": 2},  # with others it answers in English
     "code": {"prompt": "Write a Python function that returns the first n prime numbers."},
     "poor": {"prompt": "Explain why the sky is blue.", "k": 4, "length": 64},
