@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 import torch
-from test_session import LIMIT_S, request, until
+from test_session import LIMIT_S, loads, request, until
 from tiny import tiny_pair
 
 from specdemo.replicas.place import asking
@@ -109,15 +109,7 @@ def test_what_was_not_foreseen_is_told_with_its_type(pair):
 
 
 def test_a_place_tells_how_far_a_pair_is(pair):
-    spec, outcomes = request().pair, [Refusal("prompt_empty"), pair]
-
-    def load(spec, progress):
-        outcome = outcomes.pop(0)
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-    place = Here(load=load)
+    spec, place = request().pair, Here(load=loads(Refusal("prompt_empty"), pair))
     assert place.readiness(spec) is None
     place.prepare(spec)
     until(lambda: place.readiness(spec).name == "failed", "the loading to fail")

@@ -41,6 +41,19 @@ def request(**fields):
     return Request.of(**({"prompt": "the hand", "length": 24, "seed": 5} | fields))
 
 
+def loads(*outcomes):
+    """Loads pairs by what comes out of it, one time after the other: a pair, or an error that is raised."""
+    left = list(outcomes)
+
+    def load(spec, progress):
+        outcome = left.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    return load
+
+
 def until(condition, what):
     """Wait for something another thread does."""
     end = time.monotonic() + LIMIT_S
@@ -365,15 +378,7 @@ def test_logits_that_are_no_distribution_are_told(pair):
 
 
 def test_a_failed_load_is_told_and_tried_again_by_the_next_run(pair):
-    outcomes = [LoadError("hub_unknown", name="it"), pair]
-
-    def load(spec, progress):
-        outcome = outcomes.pop(0)
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-    place = Here(load=load)
+    place = Here(load=loads(LoadError("hub_unknown", name="it"), pair))
     last = told(Run(request(), place))[-1]
     assert last["phase"] == {"name": "failed", "sentence": everywhere(Saying("hub_unknown", name="it"))}
     assert told(Run(request(), place))[-1]["phase"]["name"] == "done"
