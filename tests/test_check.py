@@ -214,7 +214,7 @@ def test_what_is_out_of_range_is_refused(changes: dict, message: str) -> None:
 
 
 def test_a_prompt_without_room_is_refused() -> None:
-    with pytest.raises(ValueError, match="The prompt has 10 tokens and leaves no room for 34 more"):
+    with pytest.raises(ValueError, match="The prompt has 10 tokens and leaves no room for 35 more"):
         Check(markov(P, context=40), markov(Q), [0] * 10, SamplingParams())
 
 

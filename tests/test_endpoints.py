@@ -13,8 +13,10 @@ from gradio_client.exceptions import AppError, AuthenticationError
 from test_page import Endless
 from test_serve import free_port, session_of
 
+from specdemo.cli.arguments import parser
 from specdemo.metrics import measure
 from specdemo.models import CATALOGUE
+from specdemo.pace import USUAL_K
 from specdemo.session import LANES, Here, Session
 from specdemo.trace import from_json
 from specdemo.ui.serve import open_page
@@ -77,10 +79,18 @@ def test_scripts_see_these_alone_with_types_and_words(client):
     assert "lane: str, index: int, tokens: list[dict(text: str, id: int" in str(told["named_endpoints"]["/run"])
 
 
+def test_what_is_not_said_is_as_on_the_page_and_the_command_line(client):
+    told = client.view_api(return_format="dict")["named_endpoints"]
+    command = parser()
+    for name, words in (("/run", ["generate", "x"]), ("/check", ["check"])):
+        usual = {p["parameter_name"]: p["parameter_default"] for p in told[name]["parameters"]}
+        assert usual["k"] == command.parse_args(words).k == USUAL_K
+
+
 # -- what they do -----------------------------------------------------------------------------------------------------
 
 
-def test_a_run_is_its_rounds_as_they_are_in_its_trace(client):
+def test_a_run_is_its_rounds_as_they_are_in_its_trace(page, client):
     begun, *rounds, over = streamed(client, "/run", prompt="the hand", length=150, k=2, seed=7)
     assert begun["seed"] == 7 and over["run"] == begun["run"] and over["end"] == "done"
     trace = from_json(json.dumps(client.predict(run=begun["run"], api_name="/trace")))
@@ -99,12 +109,21 @@ def test_a_run_is_its_rounds_as_they_are_in_its_trace(client):
         assert over["text"][lane] == "".join(e.text for round_ in kept for e in round_.emitted)
         stats = measure(kept)
         assert over["stats"][lane]["emitted"] == stats.emitted
+    shown = httpx.post(f"{page.local_url}specdemo/ask/resync", json={"run": begun["run"]}).json()["phase"]
+    assert {"name": over["end"], **over["why"]} == shown and over["most_s"] is None
     assert streamed(client, "/run", prompt="the hand", length=150, k=2, seed=7)[-1]["text"] == over["text"]
 
 
 def test_k_may_be_left_to_the_run(client):
     begun, *_ = streamed(client, "/run", prompt="the hand", length=4, k="auto")
     assert client.predict(run=begun["run"], api_name="/trace")["k"] is None
+
+
+def test_a_run_that_was_cut_by_the_limit_of_time_says_so(endless):
+    page, session, _ = endless
+    session.place.turns.most_s = 0.05
+    over = streamed(client_of(page.local_url), "/run", **LONG)[-1]
+    assert (over["end"], over["why"], over["most_s"]) == ("done", dict.fromkeys(LANES, "time"), 0.05)
 
 
 REFUSED = [
@@ -241,7 +260,7 @@ def test_a_run_that_is_cancelled_by_its_id_says_so_to_its_reader(endless):
     run = until_written(told)
     assert client.predict(run=run, api_name="/cancel") == {"run": run, "end": "stopped"}
     *_, over = told
-    assert over["end"] == "stopped" and rests(session, passes)
+    assert (over["end"], over["why"]) == ("stopped", {}) and rests(session, passes)
     assert client.predict(run=run, api_name="/cancel")["end"] == "stopped"
 
 

@@ -6,6 +6,7 @@ from itertools import islice
 
 from ..contract import Model, room
 from ..memo import Memo
+from ..pace import USUAL_K
 from ..records import SamplingParams, is_whole
 from ..words import Refusal, Saying
 from .contrast import Contrast, contrasts
@@ -61,7 +62,7 @@ class Check:
         prompt_ids: Sequence[int],
         params: SamplingParams,
         *,
-        k: int = 2,
+        k: int = USUAL_K,
         samples: int = SAMPLES,
         reads_target: bool = False,
     ) -> None:

@@ -131,7 +131,7 @@ def _add_check(commands) -> None:
     command = _command(commands, "check", "[PROMPT] [options]", "is it lossless?", _CHECK)
     command.add_argument("prompt", metavar="PROMPT", nargs="?", default=PROMPT, help=f"the prompt (default: {PROMPT})")
     _add_models(command)
-    _add_sampling(command, k=2, seed=0)
+    _add_sampling(command, k=USUAL_K, seed=0)
     command.add_argument(
         "--samples", type=int, default=3000, metavar="N", help="runs of the engine, at least 200 (default: 3000)"
     )

@@ -6,6 +6,7 @@ from typing import TypedDict
 from ..check.sampled import Comparison
 from ..palette import ThemeName
 from ..records import Round, TokenEvent
+from ..session import LANES
 from ..session.asking import Question
 from ..session.proof import Proof
 from ..words import Words
@@ -43,10 +44,17 @@ class Written(TypedDict):
 
 
 class Over(TypedDict):
-    """The last word of a run: done or stopped, the text of each lane, and the numbers of the page."""
+    """The last word of a run: done or stopped, the text of each lane, and the numbers of the page.
+
+    why     of a run that is done, of each lane: stop (a stop token), cap (as long as was asked for), context (no room is
+            left) or time (the server gives a run no longer)
+    most_s  the seconds that a run has, where a lane ended by them; else null
+    """
 
     run: str
     end: str
+    why: dict[str, str]
+    most_s: float | None
     text: dict[str, str]
     stats: dict
 
@@ -114,6 +122,12 @@ def written(lane: str, round_: Round) -> Written:
 def _token(event: TokenEvent) -> Token:
     outcome = event.outcome.value
     return {"text": event.text, "id": event.token_id, "outcome": outcome, "p": event.p, "q": event.q, "u": event.u}
+
+
+def ended(phase: Mapping[str, object]) -> dict[str, object]:
+    """How a run ended, by its last phase as the page is told it."""
+    why = {lane: phase[lane] for lane in LANES if lane in phase}
+    return {"end": phase["name"], "why": why, "most_s": float(phase["most"]) if "most" in phase else None}
 
 
 def text_of(rounds: Mapping[str, list[Round]]) -> dict[str, str]:

@@ -14,11 +14,12 @@ from typing import Literal, get_args
 import gradio as gr
 
 from ..models import CATALOGUE
+from ..pace import USUAL_K
 from ..session import LANES, Session
 from ..session.measurements import Measurements
 from ..session.proof import plan
 from ..words import ENGLISH
-from .answers import Begun, Checked, Offer, Over, Stopped, Written, found, text_of, written
+from .answers import Begun, Checked, Offer, Over, Stopped, Written, ended, found, text_of, written
 
 _LOOK_S = 0.3  # between two looks at a check
 
@@ -56,7 +57,7 @@ class Endpoints:
         self,
         prompt: str,
         pair: str = "embedded",
-        k: int | Literal["auto"] = 2,
+        k: int | Literal["auto"] = USUAL_K,
         temperature: float = 0.8,
         length: int = 128,
         seed: int | None = None,
@@ -98,7 +99,7 @@ class Endpoints:
                     yield from (written(lane, round_) for round_ in rounds[given[lane] :])
                     given[lane] = len(rounds)
         text = text_of(self._session.lanes(run_id))
-        yield {"run": run_id, "end": delta["phase"]["name"], "text": text, "stats": delta["stats"]}
+        yield {"run": run_id, **ended(delta["phase"]), "text": text, "stats": delta["stats"]}
 
     def cancel(self, run: str) -> Stopped:
         """Stop a run by its id. Cancelling the job that streams a run stops it, too."""
@@ -129,7 +130,7 @@ class Endpoints:
         prompt: str,
         runs: int = 1000,
         pair: str = "embedded",
-        k: int = 2,
+        k: int = USUAL_K,
         temperature: float = 0.8,
         seed: int | None = None,
         top_k: int = 0,
