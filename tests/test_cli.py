@@ -446,10 +446,11 @@ def test_replay_shows_the_run_and_its_numbers(capsys: pytest.CaptureFixture, tmp
     tiny.clear()
     assert main(["replay", str(tmp_path / "run.json")]) == 0
     shown = capsys.readouterr().out
-    own = ("ended by", "trace", "coins")
+    own = ("ended by", "trace", "coins", "asked")
     lines = [[line for line in out.split("\n") if not line.startswith(own)] for out in (ran, shown)]
     assert lines[0] == lines[1]
     assert re.search(r"coins +(\d+) of \1 verdicts follow", shown)
+    assert re.search(rf"^asked +{GENERATE[1]}$", shown, re.MULTILINE)
     assert tiny == []  # no model
 
 
@@ -472,6 +473,7 @@ def test_replay_survives_what_a_trace_tells_of_its_pair(
     main([*GENERATE, "--trace", str(tmp_path / "run.json")])
     capsys.readouterr()
     run = json.loads((tmp_path / "run.json").read_text())
+    run["prompt"] = "\x1b[31mred\x07 " + "long " * 99
     run["pair"] |= {"target": "\x1b[31mred\x07\x9b31m\u202e\nspeed 999", "target_parameters": "many"}
     (tmp_path / "run.json").write_text(json.dumps(run))
     assert main(["replay", str(tmp_path / "run.json")]) == 0

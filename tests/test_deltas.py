@@ -3,10 +3,12 @@
 import json
 
 import pytest
+import torch
 
 from specdemo.metrics import measure
 from specdemo.records import Outcome, Round, SamplingParams, TokenEvent
 from specdemo.view.deltas import CODES, event_row, head, instructive, round_row, stats_row, to_text
+from specdemo.view.numbers import show
 
 
 def event(outcome, p=0.25, q=None, u=None, alpha=None, text="x", token_id=7):
@@ -33,6 +35,20 @@ def test_every_outcome_has_its_own_code():
     assert [CODES[code] for code in codes] == list(Outcome)
 
 
+def test_what_the_page_rounds_reads_as_what_the_figures_round():
+    """Rounded twice a number may come out otherwise: 0.129499 by way of 0.1295 as 0.130."""
+    numbers = torch.rand(4000, generator=torch.Generator().manual_seed(5)).tolist()
+    assert any(show(float(f"{x:.5g}"), 3) != show(x, 3) for x in numbers)
+    for x in numbers:
+        assert [show(sent, 3) for sent in event_row(event(Outcome.ACCEPTED, x, x, x, x))[3:]] == [show(x, 3)] * 4
+
+
+def test_a_coin_comes_back_as_it_was_sent():
+    for u in torch.rand(200, generator=torch.Generator().manual_seed(6)).tolist():
+        sent = event_row(event(Outcome.ACCEPTED, 0.5, 0.5, u, 1.0))[5]
+        assert torch.tensor(sent, dtype=torch.float32) == torch.tensor(u, dtype=torch.float32)
+
+
 def test_a_round_carries_its_index_its_tokens_and_its_times():
     round_ = Round(
         3,
@@ -51,7 +67,7 @@ def test_a_round_carries_its_index_its_tokens_and_its_times():
         3,
         2,
         [
-            [0, " sky", 11, 0.12346, 0.5, 0.25, 0.75],
+            [0, " sky", 11, 0.123456789, 0.5, 0.25, 0.75],
             [0, "<b>", 12, 1.0, 1.0, 0.0, 1.0],
             [4, "\n", 0, 3.2e-12, None, None, None],
         ],

@@ -7,7 +7,9 @@ from events import sample
 
 from specdemo.records import Outcome, Round
 from specdemo.view.inspection import inspection, what_if
+from specdemo.view.numbers import show
 from specdemo.view.position import rows
+from specdemo.words import LANGUAGES, WORDS
 
 
 def round_of(event):
@@ -37,6 +39,15 @@ def test_with_its_own_coin_a_token_is_what_it_was():
         assert supposed["outcome"] == outcome
         for part in ("position", "coin", "sentences", "candidates"):
             assert supposed[part] == real[part], part
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_a_coin_that_was_moved_is_not_said_to_be_drawn(name):
+    event, words = sample(Outcome.REJECTED), WORDS[name]
+    for u in (event.u, 0.0, 1.0):
+        texts = [line["text"] for line in what_if(round_of(event), 0, u, "light", words=words)["sentences"]]
+        shown = {key: words[key].format(u=show(u)) in texts for key in ("u", "u_moved")}
+        assert shown == {"u": u == event.u, "u_moved": u != event.u}
 
 
 def test_nothing_is_marked_in_a_residual_that_nobody_drew_from():

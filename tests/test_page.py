@@ -20,6 +20,7 @@ from specdemo.records import Outcome
 from specdemo.session import Here, Library, Session
 from specdemo.trace import from_json, load
 from specdemo.ui.serve import TRACES, open_page
+from specdemo.view.numbers import show
 from specdemo.words import Saying
 
 LIMIT_MS = 60_000
@@ -786,6 +787,19 @@ def test_updates_may_come_twice_late_or_not_at_all(tiny, tab):
     }""")
     texts = "t0,t1,t2,t3,t4,t5"
     assert result == [2, 0, 1, True, 3, 3, texts, True, 0, {"run": "b", "spec": 0, "plain": 1}]
+
+
+def test_the_page_and_the_figures_write_a_probability_alike(tiny, tab):
+    exponents = [10.0**-i for i in range(13)]
+    numbers = [0.0, 1.0, *(x * m for x in exponents for m in (0.11784, 0.9996, 0.99996, 0.123456789, 0.999999999))]
+    told = tab(tiny).page.evaluate(
+        """async (numbers) => {
+            const { probability } = await import(new URL("specdemo/scripts/shared/format.js", document.baseURI).href);
+            return numbers.map((x) => probability(x));
+        }""",
+        numbers,
+    )
+    assert told == [show(x, 3) for x in numbers]
 
 
 def test_what_is_late_changes_nothing(tiny, tab):

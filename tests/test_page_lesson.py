@@ -31,6 +31,17 @@ def test_the_lesson_is_walked_by_keyboard_alone(tiny, tab):  # noqa: F811
     assert page.evaluate("document.activeElement.matches('.sd-lesson-switch')")
 
 
+def test_keys_that_come_before_the_lesson_wait_for_it(tiny, tab):  # noqa: F811
+    page, held = tab(tiny, viewport=LECTURE).wait("recorded").page, []
+    page.route("**/lesson/lesson.js", held.append)
+    page.click(".sd-lesson-switch")
+    expect(page.locator(".sd-lesson")).to_be_visible()
+    page.keyboard.press("Space")
+    page.keyboard.press("Space")
+    held.pop().continue_()
+    expect(page.locator(".sd-lesson-title")).to_have_text(WORDS["en"][f"lesson_{STEPS[1]}_title"])
+
+
 def test_the_lesson_goes_back_and_can_be_left(tiny, tab):  # noqa: F811
     page = tab(tiny, viewport=LECTURE).wait("recorded").page
     keys, title = page.keyboard, page.locator(".sd-lesson-title")

@@ -301,7 +301,7 @@ def test_a_fork_goes_on_from_the_text_before_it(tiny, tab):  # noqa: F811
     assert "round 5" in page.page.locator(".sd-settings").inner_text()
     page.page.click(".sd-runs summary")
     names = page.page.locator(".sd-runs-visit .sd-run-item").all_inner_texts()
-    assert len(names) == 2 and names[1].startswith("2, left 1 in round 5")
+    assert len(names) == 2 and names[1].startswith("2: branched off run 1 in round 5")
     page.page.click(".sd-runs-visit .sd-run-item >> nth=0")
     expect(page.page.locator(".sd-given")).to_have_count(0)
     assert page.text() == written(first.rounds)

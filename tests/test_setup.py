@@ -83,6 +83,22 @@ def test_the_first_time_installs_and_the_second_does_not(start) -> None:
     assert start.ran == [[str(start.PYTHON), "-m", "specdemo", "check", "--k", "3"]]
 
 
+def test_what_the_tests_need_holds_what_the_page_needs(start) -> None:
+    start.main(["test"])
+    start.ran.clear()
+    start.main([])
+    assert installs(start) == []
+    start.main(["test"])
+    assert installs(start) == []
+
+
+def test_what_the_page_needs_is_not_enough_for_the_tests(start) -> None:
+    start.main([])
+    start.ran.clear()
+    start.main(["test"])
+    assert len(installs(start)) == 1
+
+
 @pytest.mark.parametrize("name", ["requirements.txt", "tools/constraints.txt"])
 def test_what_changed_is_installed_again(start, name: str) -> None:
     start.main([])

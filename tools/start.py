@@ -62,8 +62,8 @@ def main(words: list[str]) -> int:
 
 def set_up(requirements: Path, torch_index: str | None) -> None:
     """Make the environment and install `requirements`, unless just that was done before."""
-    stamp, wanted = HOME / f"installed-{requirements.stem}", _fingerprint(torch_index)
-    if stamp.exists() and stamp.read_text() == wanted and PYTHON.exists():
+    stamps, wanted = [HOME / f"installed-{file.stem}" for file in _within(requirements)], _fingerprint(torch_index)
+    if stamps[0].exists() and stamps[0].read_text() == wanted and PYTHON.exists():
         return
     if not PYTHON.exists():
         print(f"Making {HOME} …", flush=True)
@@ -75,7 +75,15 @@ def set_up(requirements: Path, torch_index: str | None) -> None:
     print(f"Installing {requirements.name} (minutes, once) …", flush=True)
     _install_torch(torch_index)
     _pip("install", "-r", str(requirements))
-    stamp.write_text(wanted)
+    for stamp in stamps:
+        stamp.write_text(wanted)
+
+
+def _within(requirements: Path) -> list[Path]:
+    """The file, and what it takes in from other ones."""
+    lines = requirements.read_text(encoding="utf-8").splitlines()
+    inner = [requirements.parent / line.removeprefix("-r ") for line in lines if line.startswith("-r ")]
+    return [requirements, *(file for one in inner for file in _within(one))]
 
 
 def _fingerprint(torch_index: str | None) -> str:

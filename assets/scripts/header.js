@@ -14,14 +14,28 @@ export function mount({ element, again }) {
   onLanguage(again);
 }
 
-/** Opens the lesson, which is fetched when it is first asked for; the address may ask too. */
+/**
+ * Opens the lesson, which is fetched when it is first asked for; the address may ask too. Its panel has the focus at
+ * once, and keys that are pressed before the lesson has come wait for it.
+ */
 function lessonButton(button, panel) {
   let lesson = null;
+  const early = [];
   const open = async () => {
+    panel.hidden = false;
+    panel.querySelector(".sd-lesson-words").focus();
     const { Lesson } = await import("./lesson/lesson.js");
     lesson ??= new Lesson(panel, () => button.focus());
     lesson.open();
+    for (const press of early.splice(0)) lesson.key(press);
   };
+  panel.addEventListener("keydown", (press) => {
+    if (lesson) lesson.key(press);
+    else if (press.key !== "Tab") {
+      press.preventDefault();
+      early.push(press);
+    }
+  });
   button.addEventListener("click", open);
   if (new URLSearchParams(location.search).has("lesson")) open();
 }

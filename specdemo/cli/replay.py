@@ -2,11 +2,14 @@
 
 import argparse
 import sys
+import textwrap
 
 from ..trace import load
 from .numbers import layout, report, verdicts
 from .paint import Painter
 from .plain import plain
+
+_WIDE = 200  # characters of a prompt
 
 
 def run(args: argparse.Namespace) -> int:
@@ -17,5 +20,6 @@ def run(args: argparse.Namespace) -> int:
     if trace.fork:
         print(plain(trace.fork.before + trace.fork.given, but="\n\t"), end="")
     print(*(painter.round(round_) for round_ in trace.rounds), sep="", end="\n\n")
-    print(layout([*report(trace), ("coins", verdicts(trace.rounds))]))
+    asked = plain(textwrap.shorten(trace.prompt, _WIDE, placeholder=" …"))
+    print(layout([("asked", asked), *report(trace), ("coins", verdicts(trace.rounds))]))
     return 0

@@ -24,8 +24,12 @@ from ..words import Saying, everywhere
 #: The order in which the page counts the outcomes.
 CODES: tuple[Outcome, ...] = tuple(Outcome)
 
-#: Significant digits: for numbers that are only read. The figures get all of them.
+#: Significant digits of what is only read.
 _DIGITS = 5
+
+#: All the digits of a float32. The page shows three of them, and the figures beside it three of the number itself: were
+#: it rounded before, the two would differ now and then; and a coin comes back when a run goes on from it.
+_EXACT = 9
 
 
 def to_text(delta: Mapping[str, object]) -> str:
@@ -39,7 +43,7 @@ def round_row(round_: Round) -> list[object]:
 
 
 def event_row(event: TokenEvent) -> list[object]:
-    numbers = [_short(x) for x in (event.p, event.q, event.u, event.alpha)]
+    numbers = [_short(x, _EXACT) for x in (event.p, event.q, event.u, event.alpha)]
     return [CODES.index(event.outcome), event.text, event.token_id, *numbers]
 
 
@@ -107,5 +111,5 @@ def instructive(rounds: Sequence[Round]) -> tuple[int, int] | None:
     return max(rejections)[1:] if rejections else None
 
 
-def _short(x: float | None) -> float | None:
-    return None if x is None else float(f"{x:.{_DIGITS}g}")
+def _short(x: float | None, digits: int = _DIGITS) -> float | None:
+    return None if x is None else float(f"{x:.{digits}g}")

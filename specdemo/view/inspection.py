@@ -34,15 +34,15 @@ def what_if(
     round_: Round, place: int, u: float, theme: ThemeName, shown: int = SHOWN, words: Words = ENGLISH
 ) -> dict[str, object]:
     """As `inspection`, of a judged event had its coin been `u`; with the `outcome` that it would have had."""
-    event = round_.events[place]
-    outcome = Outcome.ACCEPTED if u * event.q < event.p else Outcome.REJECTED
-    event = folded(replace(event, u=u, outcome=outcome), shown)
+    real = round_.events[place]
+    outcome = Outcome.ACCEPTED if u * real.q < real.p else Outcome.REJECTED
+    event = folded(replace(real, u=u, outcome=outcome), shown)
     instead = replace(event, outcome=Outcome.RESAMPLED) if outcome is Outcome.REJECTED else None
     return {
         "position": position_figure(event, theme, words),
         "coin": coin_figure(event, theme, words),
         "residual": instead and residual_figure(instead, theme, words, drawn=False),
-        "sentences": sentences(event, words),
+        "sentences": sentences(event, words, moved=u != real.u),
         "candidates": candidates(event),
         "outcome": outcome.value,
     }

@@ -8,14 +8,14 @@ from .position import left_over, residual, rows
 Line = dict[str, str]
 
 
-def sentences(event: TokenEvent, words: Words = ENGLISH) -> list[Line]:
-    """Lines {"label", "text"}, plain texts: why this token is what it is.
+def sentences(event: TokenEvent, words: Words = ENGLISH, moved: bool = False) -> list[Line]:
+    """Lines {"label", "text"}, plain texts: why this token is what it is; `moved`: its coin was moved by hand.
 
     An equation has = where the rounded numbers in it give the rounded result, and ≈ where they miss its last digit.
     """
     match event.outcome:
         case Outcome.ACCEPTED | Outcome.REJECTED:
-            lines = [_ratio(event, words), _coin(event, words), _verdict(event, words), _alpha(event, words)]
+            lines = [_ratio(event, words), _coin(event, words, moved), _verdict(event, words), _alpha(event, words)]
         case Outcome.RESAMPLED:
             lines = [_why(event, words), _alpha(event, words), *_drawn_again(event, words)]
         case Outcome.DISCARDED:
@@ -45,8 +45,8 @@ def _ratio(event: TokenEvent, words: Words) -> Line:
     )
 
 
-def _coin(event: TokenEvent, words: Words) -> Line:
-    return _line(words, "u", u=show(event.u))
+def _coin(event: TokenEvent, words: Words, moved: bool) -> Line:
+    return _line(words, "u_moved" if moved else "u", u=show(event.u))
 
 
 def _verdict(event: TokenEvent, words: Words) -> Line:

@@ -16,7 +16,6 @@ export class Lesson {
     this.part("next").addEventListener("click", () => this.next());
     this.part("back").addEventListener("click", () => this.go(this.step - 1));
     this.part("leave").addEventListener("click", () => this.leave());
-    panel.addEventListener("keydown", (key) => this.key(key));
   }
 
   open() {

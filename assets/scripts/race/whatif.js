@@ -3,6 +3,8 @@
 import { probability } from "../shared/format.js";
 import { tell } from "../shared/words.js";
 
+const DIGITS = 5; // of the coin in its box; it is moved from there, and never sent from there unmoved
+
 export class WhatIf {
   /** `onMove(u)`: show what u would have decided; null: what the real coin did. */
   constructor(root, onMove) {
@@ -31,7 +33,7 @@ export class WhatIf {
 
   tell(u) {
     this.u = u;
-    this.slider.value = this.number.value = u ?? this.real;
+    this.slider.value = this.number.value = u ?? +this.real.toPrecision(DIGITS);
     this.back.disabled = u === null;
     if (u === null) tell(this.verdict, "whatif_thrown");
   }

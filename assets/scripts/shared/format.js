@@ -1,5 +1,8 @@
 // Numbers and sentences as people read them.
 
+const TINY = 1e-4; // below it a probability is written with a power of ten
+const ALL = 17; // as many digits as a float can have
+
 export function fill(sentence, values) {
   return sentence.replace(/\{(\w+)\}/g, (whole, key) => (key in values ? String(values[key]) : whole));
 }
@@ -20,14 +23,19 @@ export function percent(x) {
   return x === null || x === undefined ? "–" : `${Math.round(100 * x)} %`;
 }
 
-/** A probability: four figures, small ones as a power of ten. */
-export function probability(x) {
+/**
+ * A probability with three figures, more where it would else read as 1 without being 1; small ones as a power of ten.
+ * The same as `show` of specdemo/view/numbers.py, which writes into the figures beside it.
+ */
+export function probability(x, digits = 3) {
   if (x === null || x === undefined) return "–";
   if (x === 0 || x === 1) return String(x);
-  if (x >= 0.001) return x.toPrecision(x >= 0.9995 ? 6 : 3);
-  const [mantissa, exponent] = x.toExponential(1).split("e");
-  const raised = [...exponent.replace("+", "")].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("");
-  return `${mantissa}×10${raised}`;
+  if (x < TINY) {
+    const [mantissa, exponent] = x.toExponential(digits - 1).split("e");
+    return `${mantissa}×10${[...exponent].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("")}`;
+  }
+  const text = x.toPrecision(digits);
+  return +text !== 1 || digits >= ALL ? text : probability(x, digits + 1);
 }
 
 export function bytes(x) {
