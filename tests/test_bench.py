@@ -23,6 +23,7 @@ from specdemo.bench.ratios import Ratio, ratios
 from specdemo.bench.report import rows
 from specdemo.bench.run import Miscount, take
 from specdemo.bench.spread import Spread
+from specdemo.bench.table import comparisons
 from specdemo.bench.turns import take_turn, warm_up
 from specdemo.cli import main
 from specdemo.cli.arguments import parser
@@ -171,6 +172,16 @@ def test_a_ratio_needs_both_and_a_bar_is_one_sided(clock):
     assert Ratio("", Spread.of([1.2])).met is None
     int4 = [*runs_of(clock, "target", [1], "int4"), *runs_of(clock, "llama.cpp", [1], "Q4_1")]
     assert [(ratio.bar, ratio.met) for ratio in ratios(int4, {})] == [(0.9, True)]
+
+
+@pytest.mark.parametrize(
+    ("median", "bar", "shown"),
+    [(0.0604, 0.06, "0.0604"), (0.0596, 0.06, "0.06"), (1.234, 1.1, "1.23"), (0.9, None, "0.90")],
+)
+def test_a_quotient_is_shown_on_the_side_of_its_bar_where_it_is(median, bar, shown):
+    report = SimpleNamespace(ratios=[Ratio("", Spread.of([median]), bar, at_least=False)])
+    ((_, told, *_),) = comparisons(report)
+    assert told.startswith(shown) and (bar is None or report.ratios[0].keeps(float(told)) == report.ratios[0].met)
 
 
 def test_memory_is_read_at_a_speed_that_memory_has():

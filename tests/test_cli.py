@@ -542,6 +542,14 @@ def test_metrics_without_their_package_are_refused(
     assert "--metrics needs the package prometheus-client; try: pip install" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["generate", "check", "bench", "memory", "serve", "space", "replay", "pairs"])
+def test_the_help_of_an_option_names_no_option_that_the_command_lacks(command: str) -> None:
+    (commands,) = (action for action in parser()._actions if isinstance(action.choices, dict))
+    actions = commands.choices[command]._actions
+    known = {name for action in actions for name in action.option_strings}
+    assert not {name for action in actions for name in re.findall(r"--[a-z-]+", action.help)} - known
+
+
 @pytest.mark.parametrize("argv", [[], ["generate"], ["check"], ["serve"], ["replay"], ["pairs"]], ids=str)
 def test_help_is_there_at_once(argv: list[str]) -> None:
     """Help imports none of the libraries that take seconds, and fits a terminal."""

@@ -33,7 +33,7 @@ def test_the_lesson_is_walked_by_keyboard_alone(tiny, tab):  # noqa: F811
 
 def test_keys_that_come_before_the_lesson_wait_for_it(tiny, tab):  # noqa: F811
     page, held = tab(tiny, viewport=LECTURE).wait("recorded").page, []
-    page.route("**/lesson/lesson.js", held.append)
+    page.route("**/lesson/lesson.js", lambda route: held.append(route))
     page.click(".sd-lesson-switch")
     expect(page.locator(".sd-lesson")).to_be_visible()
     page.keyboard.press("Space")

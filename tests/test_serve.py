@@ -27,7 +27,7 @@ from specdemo.session import LANES, Here, Library, Session
 from specdemo.ui import door, logs, prometheus
 from specdemo.ui.api import RUNS
 from specdemo.ui.questions import questions
-from specdemo.ui.serve import TRACES, open_page
+from specdemo.ui.serve import TRACES, _where, open_page
 
 ROOT = Path(__file__).parents[1]
 LOGIN = ("teacher", "a:b ü")
@@ -46,6 +46,16 @@ def session_of(load=lambda spec, progress: tiny_pair()) -> Session:
 
 def run_to_end(session: Session, **fields) -> dict:
     return json.loads(list(session.run(**{"prompt": "the hand", "length": 8, "k": 2, "seed": 1, **fields}))[-1])
+
+
+# -- where it is ------------------------------------------------------------------------------------------------------
+
+
+def test_who_opens_it_to_the_room_is_told_what_the_room_has_to_type(monkeypatch):
+    monkeypatch.setattr("specdemo.ui.serve.gethostname", lambda: "lectern")
+    assert _where("http://127.0.0.1:7861/", others=False) == "The page is at http://127.0.0.1:7861/"
+    told = _where("http://127.0.0.1:7861/", others=True)
+    assert "http://lectern:7861/" in told and told.endswith("this machine's address, port 7861")
 
 
 # -- how it is --------------------------------------------------------------------------------------------------------

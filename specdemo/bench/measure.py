@@ -62,7 +62,7 @@ class Bench:
             raise ValueError("no engine is left to be measured")
         length = self.params.max_new_tokens
         seconds = sum(run.first_s + run.rest_s / max(1, run.tokens - 1) * length for run in runs)
-        self.say(f"{self.turns} turns, about {self.turns * seconds:.0f} s.")
+        self.say(f"{self.turns} turn{'' if self.turns == 1 else 's'}, about {self.turns * seconds:.0f} s.")
         return [run.engine for run in runs]
 
     def _drop(self, engine: Engine, error: Exception) -> None:

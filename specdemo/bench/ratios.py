@@ -26,9 +26,11 @@ class Ratio:
     @property
     def met(self) -> bool | None:
         """Whether the median keeps to the bar."""
-        if self.bar is None:
-            return None
-        return self.spread.median >= self.bar if self.at_least else self.spread.median <= self.bar
+        return None if self.bar is None else self.keeps(self.spread.median)
+
+    def keeps(self, value: float) -> bool:
+        """Whether a value keeps to the bar, which there must be."""
+        return value >= self.bar if self.at_least else value <= self.bar
 
 
 def ratios(runs: Sequence[Run], profiles: Mapping[str, Sequence[Profile]]) -> list[Ratio]:

@@ -9,6 +9,9 @@ from .spread import Spread
 #: The heading of each column; the first one is of words, the others are of numbers.
 COLUMNS = ("engine", "tokens/s", "quartiles", "first token, ms", "tokens a pass", "of the limit")
 
+#: Places of a quotient behind its point: as a rule, and at most.
+_PLACES, _MOST = 2, 17
+
 
 def engines(report: Report) -> list[tuple[str, ...]]:
     """A row an engine, below `COLUMNS`."""
@@ -18,7 +21,9 @@ def engines(report: Report) -> list[tuple[str, ...]]:
 def comparisons(report: Report) -> list[tuple[str, str, str, str]]:
     """What is compared, the quotient, its quartiles, and what it was to be."""
     return [
-        (ratio.title, f"{ratio.spread.median:.2f}", _range(ratio.spread, 2), _bar(ratio)) for ratio in report.ratios
+        (ratio.title, f"{ratio.spread.median:.{digits}f}", _range(ratio.spread, digits), _bar(ratio))
+        for ratio in report.ratios
+        for digits in [_digits(ratio)]
     ]
 
 
@@ -65,6 +70,14 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 def _range(spread: Spread, digits: int) -> str:
     return f"{spread.low:.{digits}f} to {spread.high:.{digits}f}"
+
+
+def _digits(ratio: Ratio) -> int:
+    """Two places, or as many more as it takes to see on which side of its bar the median is."""
+    if ratio.bar is None:
+        return _PLACES
+    shown = (n for n in range(_PLACES, _MOST) if ratio.keeps(round(ratio.spread.median, n)) == ratio.met)
+    return next(shown, _MOST)
 
 
 def _bar(ratio: Ratio) -> str:

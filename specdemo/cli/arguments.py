@@ -172,7 +172,7 @@ def _add_serve(commands) -> None:
     command.add_argument("--lan", action="store_true", help="listen on every address, so that others can open the page")
     command.add_argument("--port", type=int, help="port (default: 7860, or the next one that is free)")
     command.add_argument("--pair", default="embedded", metavar="NAME", help="models to load first (see: pairs)")
-    _add_map(command)
+    _add_map(command, "on one device, a GPU if there is one")
     _add_graphs(command)
     command.add_argument(
         "--replicas",
@@ -226,12 +226,12 @@ def _add_graphs(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_map(group) -> None:
+def _add_map(group, default: str = "where --device says") -> None:
     group.add_argument(
         "--device-map",
         metavar="MAP",
         help="where the target lies: auto (GPUs, then the CPU's memory, by what is free), a device, or a JSON object "
-        "from parts of its module to devices (default: where --device says)",
+        f"from parts of its module to devices (default: {default})",
     )
 
 

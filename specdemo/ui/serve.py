@@ -4,6 +4,7 @@ import os
 import sys
 import threading
 import time
+from socket import gethostname
 
 import gradio as gr
 from starlette.middleware import Middleware
@@ -52,7 +53,7 @@ def serve(
     session = Session(Library(TRACES), place, own_models=host == LOCAL, default=pair)
     logs.log_runs(session, log_prompts)
     page = open_page(session, host, port, quiet=True, **options)
-    print(f"The page is at {page.local_url}", "and at this machine's address" if host == ANYWHERE else "", flush=True)
+    print(_where(page.local_url, host == ANYWHERE), flush=True)
     status = asked.wait()
     _stop(session, page)
     if any(thread.name.startswith(_COMPUTING) for thread in threading.enumerate()):
@@ -60,6 +61,15 @@ def serve(
         sys.stdout.flush()
         os._exit(status)
     return status
+
+
+def _where(url: str, others: bool) -> str:
+    """Where the page is; its address in the network is not asked for, since to ask is to call somebody."""
+    if not others:
+        return f"The page is at {url}"
+    port = url.rstrip("/").rpartition(":")[2]
+    others_see = f"http://{gethostname()}:{port}/, or at this machine's address, port {port}"
+    return f"The page is at {url}, for others at {others_see}"
 
 
 def _stop(session: Session, page: gr.Blocks) -> None:
