@@ -3,11 +3,12 @@
 import json
 import math
 from dataclasses import replace
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import expect
 from test_library import hostile
-from test_page import LIMIT_MS, Endless, browser, serve, server, tab, tiny, written  # noqa: F401 (fixtures)
+from test_page import LIMIT_MS, NARROW, WIDE, Endless, browser, serve, server, tab, tiny, written  # noqa: F401 (fixtures)
 from tiny import tiny_pair
 
 from specdemo.records import Outcome
@@ -242,6 +243,16 @@ def test_a_hostile_file_gets_a_message_in_the_page_s_language_and_changes_nothin
     assert page.page.locator(".sd img, .sd script").count() == 0
 
 
+@pytest.mark.parametrize("viewport", [WIDE, NARROW])
+def test_an_answer_is_seen_from_where_the_question_was_asked(server, tab, viewport):  # noqa: F811
+    page = tab(server, viewport=viewport).wait("recorded")
+    page.page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    expect(page.page.locator(".sd-phase")).not_to_be_in_viewport()
+    drop(page, "no run")
+    page.wait("failed")
+    expect(page.page.locator(".sd-phase")).to_be_in_viewport()
+
+
 # -- what if ----------------------------------------------------------------------------------------------------------
 
 
@@ -352,7 +363,7 @@ def test_the_link_that_is_copied_leads_to_the_same_settings(tiny, tab):  # noqa:
     page.page.click("#sd-link")
     expect(page.page.locator("#sd-link[data-copied]")).to_have_count(1)
     link = page.page.evaluate("navigator.clipboard.readText()")
-    assert "temperature" not in link
+    assert sorted(parse_qs(urlsplit(link).query, keep_blank_values=True)) == ["k", "length", "prompt", "run", "seed", "tab"]
     other = tab(tiny, query=link.removeprefix(tiny.url))
     expect(other.page.locator("#sd-prompt textarea")).to_have_value("a & b = 你?")
     assert form(other) == form(page)

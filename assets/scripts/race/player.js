@@ -174,7 +174,6 @@ export class Player {
     slider.max = length;
     slider.value = here;
     this.toggle.setAttribute("aria-pressed", playing);
-    this.toggle.firstElementChild.textContent = playing ? "⏸" : "▶";
     const now = this.at();
     this.clock.textContent = length ? say("player_clock", { now: seconds(now), all: seconds(this.end) }) : "";
     slider.setAttribute("aria-valuetext", length ? this.told() : "");

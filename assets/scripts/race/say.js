@@ -4,6 +4,8 @@ import { bytes, parameters } from "../shared/format.js";
 import { sentence } from "../shared/phase.js";
 import { say, tell } from "../shared/words.js";
 
+const ANSWERS = ["sent", "failed"];
+
 export class Say {
   constructor(root, asked) {
     this.root = root;
@@ -21,6 +23,8 @@ export class Say {
     tell(this.text, ...sentence(phase));
     this.root.dataset.phase = phase.name;
     this.progress(phase.name === "loading" ? phase.fraction : null);
+    // What a reader has asked for may be answered far above the button that was pressed.
+    if (ANSWERS.includes(phase.name)) this.root.scrollIntoView({ block: "nearest" });
   }
 
   progress(fraction) {

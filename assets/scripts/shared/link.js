@@ -45,8 +45,8 @@ export async function give(names, values, fresh) {
   const put = (name, value) =>
     value === undefined ? address.searchParams.delete(name) : address.searchParams.set(name, value);
   names.forEach((name, place) => {
-    const value = name === "chat" ? +values[place] : (values[place] ?? "");
-    put(name, values[place] === fresh[place] ? undefined : value);
+    const [value, usual] = [values, fresh].map((all) => (name === "chat" ? +all[place] : (all[place] ?? "")));
+    put(name, value === usual ? undefined : value);
   });
   put("tab", document.querySelector("#sd-tabs [role=tab][aria-selected=true]")?.id.replace(/^sd-tab-|-button$/g, ""));
   put("run", document.querySelector(".sd")?.dataset.recording || undefined);
