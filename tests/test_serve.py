@@ -5,6 +5,7 @@ import io
 import json
 import logging
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -88,6 +89,26 @@ def test_a_pair_that_cannot_be_loaded_is_told():
     session.preload()
     session.place.pairs.peek(session.default).done.wait(LIMIT_S)
     assert health(session) == (503, "failed")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts as Linux does")
+def test_a_server_at_rest_takes_nothing_from_a_run():
+    """Seen: gradio's queue woke a thousand times a second to look for work, 6 % of a core while a run went on."""
+    page = open_page(session_of(), port=free_port(), quiet=True)
+    try:
+        woken = [times_woken(page.server.thread.native_id)]
+        for _ in range(2):
+            time.sleep(1)
+            woken.append(times_woken(page.server.thread.native_id))
+    finally:
+        page.close(verbose=False)
+    assert min(b - a for a, b in zip(woken, woken[1:])) < 300
+
+
+def times_woken(thread: int) -> int:
+    """How often it has gone on after a wait."""
+    status = Path(f"/proc/self/task/{thread}/status").read_text()
+    return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", status, re.MULTILINE)[1])
 
 
 # -- who may use it ---------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Where work on a pair is done: in this process, or wherever else a pair can be.
 
 What crosses is a `Work` on the way there and its news on the way back, and both pickle: the page's own process needs
-neither the weights nor the tokenizer. What a place must do is `Place`; `Here` does it in the thread that asks.
+neither the weights nor the tokenizer. What a place must do is `Place`; `Here` does it in this process.
 """
 
 import logging
@@ -14,6 +14,7 @@ import torch
 
 from ..models import LoadError, Pair, PairSpec, load_pair
 from ..words import Saying, Spoken
+from .hands import Hands
 from .pairs import KEEP, Pairs
 from .phase import Phase
 from .turns import SLICE_S, Turns
@@ -69,12 +70,13 @@ class Place(Protocol):
 
 
 class Here:
-    """This process. What runs on the machine takes `turns`, a pair's loading among them."""
+    """This process. What runs on the machine takes `turns`, a pair's loading among them, and is done by its `Hands`."""
 
     def __init__(
         self, load: Callable[..., Pair] = load_pair, keep: int = KEEP, turns: Turns | None = None
     ) -> None:
         self.turns = turns or Turns()
+        self._hands = Hands(self.turns.at_once)
         self.pairs = Pairs(self.turns, load, keep)
 
     def work(self, work: Work) -> Iterator[object]:
@@ -110,7 +112,8 @@ class Here:
                         yield Phase("waiting", {"ahead": self.turns.ahead(news), "seconds": self.turns.wait(news)})
                         came(_LINE_S)
                     yield None
-                    ended = yield from self._slice(news) if work.patient else self._whole(work, news)
+                    steps = self._slice(news) if work.patient else self._whole(work, news)
+                    ended = yield from self._hands.take(steps)
         return ended
 
     def _expected(self, work: Work) -> float | None:

@@ -13,6 +13,9 @@ from .link import links
 from .measuring import measuring
 from .race import race
 
+#: Seconds between two looks of gradio's queue, which only the API uses, at whether there is work; its own on Windows.
+_LOOK_S = 0.05
+
 _LOAD = """
 () => { import(new URL("specdemo/scripts/page.js", document.baseURI).href).then((page) => page.mount()); return []; }
 """
@@ -33,7 +36,14 @@ def build(session: Session) -> gr.Blocks:
         said.follow(page.load, header.speak)
         links(page, asked)
         add_endpoints(session)
+    _calm(page)
     return page
+
+
+def _calm(page: gr.Blocks) -> None:
+    """Gradio's queue looks for work a thousand times a second, on cores that the models need (6.31, `queueing.py`)."""
+    page.queue()
+    page._queue.sleep_when_free = _LOOK_S
 
 
 def _tabs(session: Session, said: Labels) -> Controls:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from ..session import Session, lab, proof
+from ..session.hands import apart
 from ..session.measurements import Measurements
 from ..session.pay import Pay
 
@@ -18,11 +19,12 @@ def questions(session: Session) -> dict[str, Question]:
         session.preload()
         return session.status()
 
+    computed = _of(lab, "lab_", "show", "compare", "draw_one", "draw_many", "normalise")
     checks, economics = Measurements(session, proof.plan, proof.show), Pay(session)
     return {
         "status": status,
         **_of(session, "", "resync", "stop", "inspect", "rounds", "open", "trace"),
-        **_of(lab, "lab_", "show", "compare", "draw_one", "draw_many", "normalise"),
+        **{name: apart(ask) for name, ask in computed.items()},
         **_of(session, "lab_", "candidates"),
         **_of(checks, "proof_", "start", "look", "stop"),
         **_of(economics, "pay_", "answer"),
