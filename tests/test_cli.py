@@ -379,6 +379,7 @@ def test_a_real_interrupt(tmp_path: Path) -> None:
         (["generate", "x", "--device-map", "[1]"], "The device '[1]' is not here"),
         (["check", "--device-map", "{}"], "The device map '{}' cannot be read"),
         (["serve", "--replicas", "none"], "--replicas is 'none'; it must be a whole number from 1 to 64"),
+        (["serve", "--replicas", "2", "--at-once", "2"], "--at-once is for one process; as many runs go on"),
         (["serve", "--auth", "me"], "--auth must be USER:PASSWORD, with at least one character on each side"),
         (["serve", "--auth", ":b"], "--auth must be USER:PASSWORD"),
         (["serve", "--auth", "a:"], "--auth must be USER:PASSWORD"),

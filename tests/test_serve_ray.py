@@ -3,12 +3,16 @@
 Waits have a limit only so that a fault fails instead of hanging.
 """
 
+import asyncio
 import json
 import os
+import pickle
 import signal
+import socket
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -17,15 +21,19 @@ from pathlib import Path
 import psutil
 import pytest
 from test_place import by_lane, tokens, work_of
+from test_serve import free_port
 from test_session import request, until
 from tiny import tiny_pair
 
 from specdemo.models import CATALOGUE, LoadError
+from specdemo.replicas import address as address_module
 from specdemo.replicas.count import Count
-from specdemo.replicas.place import Replicas
+from specdemo.replicas.place import Replicas, asking
+from specdemo.replicas.replica import Replica
 from specdemo.session import Here, Phase, Session
 from specdemo.session.place import About, Work
 from specdemo.session.raced import Spelled, raced
+from specdemo.trial import load_recorded
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ray's own
 
@@ -112,7 +120,7 @@ def test_two_runs_go_on_at_once_and_a_third_waits(place):
     assert one != other != os.getpid()
     third = place.work(work_of(request(length=2)))
     phase = next(news for news in third if isinstance(news, Phase))
-    assert phase == Phase("waiting", {"ahead": 1, "seconds": None})
+    assert phase == Phase("waiting", {"ahead": 2, "seconds": None})
     first.close()
     assert list(third)[-1] == Phase("done"), "who was stopped has left its replica"
     second.close()
@@ -123,10 +131,57 @@ def test_a_run_that_is_stopped_before_its_turn_leaves_the_line(place):
     waits = place.work(work_of(request()))
     assert next(news for news in waits if news is not None).name == "waiting"
     waits.close()
-    assert place._line == []
+    assert not place.turns.wanted
     first.close()
     second.close()
     assert list(place.work(work_of(request(length=2))))[-1] == Phase("done")
+
+
+def test_who_waits_is_told_about_how_long_by_runs_of_late(place):
+    assert list(place.work(work_of(request(pair=SLOW.name, length=4))))[-1] == Phase("done")
+    rate = place.turns.forecast.seconds(SLOW, 1)
+    assert rate >= 0.005 / 2, "a round of either lane takes so long, and a round is some tokens of both"
+    (first, _), (second, _) = began(place), began(place, seed=6)
+    with closing(place.work(work_of(request(length=2)))) as third:
+        phase = next(news for news in third if isinstance(news, Phase))
+    assert phase.values["ahead"] == 2 and 0 < phase.values["seconds"] <= 500 * rate
+    first.close()
+    second.close()
+
+
+def test_a_measurement_leaves_a_replica_to_runs(place):
+    with closing(place.work(Work(EMBEDDED, partial(located, endless), 1, patient=True))) as one:
+        pid_of(one)
+        with closing(place.work(Work(EMBEDDED, endless, 1, patient=True))) as other:
+            assert next(news for news in other if news is not None) == Phase("waiting", {"ahead": 1, "seconds": None})
+            assert list(place.work(work_of(request(length=2))))[-1] == Phase("done")
+
+
+def test_who_has_to_wait_for_a_replica_is_told_so(place, monkeypatch):
+    (first, _), (second, _) = held(place), held(place)
+    monkeypatch.setattr(place.turns, "at_once", 3)  # as if there were one more, which is still to be started
+    with closing(place.work(work_of(request()))) as third:
+        phase = next(news for news in third if news is not None)
+    assert phase.name == "loading" and "replica" in str(phase.values["sentence"])
+    first.close()
+    second.close()
+
+
+async def told_by(replica, work):
+    return [news async for news in replica.work(work)]
+
+
+def test_a_replica_ends_a_run_whose_time_is_over():
+    """The same class without Ray."""
+    news = asyncio.run(told_by(Replica(EMBEDDED, load, 0.05), work_of(request(pair=SLOW.name, length=250))))
+    assert news[-1] == Phase("done", {"most": 0.05})
+
+
+def test_a_replica_takes_a_pair_with_recorded_rounds_or_says_why_not():
+    """The same class without Ray, given how to load a pair as Ray gives it: pickled."""
+    replica = Replica(EMBEDDED, pickle.loads(pickle.dumps(partial(load_recorded, load))), 1.0)
+    (about,) = (one for one in asyncio.run(told_by(replica, asking(EMBEDDED))) if isinstance(one, About))
+    assert "NVIDIA" in str(about.notes[-1]), "there is no such GPU here"
 
 
 def test_the_death_of_a_replica_ends_its_run_alone_and_what_comes_after_is_right(place):
@@ -192,6 +247,31 @@ def test_it_does_not_report_to_anybody(place):
     from ray._common.usage import usage_lib
 
     assert not usage_lib.usage_stats_enabled()
+
+
+ADDRESSES = ["127.0.0.1:{}", "ray://127.0.0.1:{}", "[::1]:{}", "no.such.host.invalid:{}", "127.0.0.1:9{}"]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_at_which_nobody_answers_is_refused_at_the_door(address, monkeypatch):
+    monkeypatch.setattr(subprocess, "run", None)  # nothing is started
+    with pytest.raises(ConnectionError, match=r"^nobody answers there \(.+\)$"):
+        address_module.check(address.format(free_port()))
+
+
+def test_who_answers_but_is_no_cluster_is_given_up(monkeypatch):
+    """Ray would ask for ever, and complain."""
+    monkeypatch.setattr(address_module, "_CLUSTER_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        with pytest.raises(ConnectionError, match="no Ray cluster answered"):
+            address_module.check(f"127.0.0.1:{silent.getsockname()[1]}")
+
+
+def test_what_ray_says_of_an_address_is_one_line():
+    if find_spec("ray") is None:
+        pytest.skip("the package ray is not installed")
+    with pytest.raises(ConnectionError, match=r"^ValueError: .*nonsense.*$"):
+        address_module.check("nonsense")
 
 
 @pytest.mark.parametrize(("text", "count"), [("2", Count(2, 2)), (" 1-4 ", Count(1, 4)), ("64", Count(64, 64))])

@@ -91,6 +91,17 @@ def test_the_seconds_that_are_asked_for_follow_the_tokens_and_end(tokens, expect
     assert seconds(Work(EMBEDDED, iter, tokens)) == expected
 
 
+@pytest.mark.parametrize("patient", [False, True])
+def test_a_work_that_takes_longer_ends_by_itself_and_says_so(pair, monkeypatch, patient):
+    def endless(pair):
+        while True:
+            yield None
+
+    monkeypatch.setattr(zero, "MOST_S", 0.05)
+    place = ZeroGPU([EMBEDDED], plainly, load=lambda spec, device: pair)
+    assert list(place.work(Work(EMBEDDED, endless, 10**9, patient)))[-1] == Phase("done", {"most": 0.05})
+
+
 def test_the_environment_names_the_pairs(monkeypatch):
     monkeypatch.delenv(PAIRS, raising=False)
     assert chosen() == [EMBEDDED]

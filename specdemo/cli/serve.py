@@ -55,6 +55,8 @@ def _place(args: argparse.Namespace, pair: PairSpec) -> Iterator[Place]:
     if args.replicas is None and args.ray is None:
         yield Here(load, turns=Turns(args.at_once, args.most_seconds))
         return
+    if args.at_once > 1:
+        raise Fault("--at-once is for one process; as many runs go on at a time as --replicas says")
     with closing(_replicas(args, pair, load)) as place:
         yield place
 

@@ -5,19 +5,24 @@ import os
 import queue
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from types import ModuleType
 
 from ..models import Pair, PairSpec, load_pair
 from ..session.phase import Phase
-from ..session.place import About, Work
-from ..session.turns import MOST_S
+from ..session.place import About, Work, waiting
+from ..session.turns import MOST_S, Turns
 from ..words import FOLDER, Saying
+from .address import check
 from .count import Count
 from .replica import Replica
 
 _LOOK_S = 0.05  # between two looks at whether there is news
+_READY_S = 1.0  # of silence after which no replica is ready: one that was free would have begun
+
+_UNREADY = Phase("loading", {"fraction": 0.0, "sentence": Saying("replica_waiting")})
 
 _ROOT = FOLDER.parents[1]
 
@@ -27,12 +32,16 @@ def described(pair: Pair) -> Iterator[About]:
 
 
 def asking(spec: PairSpec) -> Work:
-    """The work of telling what a replica's pair is; it counts as one token."""
-    return Work(spec, described, 1)
+    """The work of telling what a replica's pair is; it tells nothing of how long a run takes."""
+    return Work(spec, described, 1, patient=True)
 
 
 class Replicas:
-    """The `Place` of a page that has replicas do its work; who comes first is Ray Serve's affair.
+    """The `Place` of a page that has replicas do its work.
+
+    Runs stand in one line here, for as many turns at a time as there are replicas at most; Ray Serve, which gets no
+    more than that at once, says which replica does one. A measurement keeps its replica to its end, since a stream does
+    not give way. So where there are several replicas one of them is left to runs.
 
     address  of a Ray cluster that runs; None starts one on this machine, which ends with `close`
     load     how a replica loads a pair
@@ -50,6 +59,8 @@ class Replicas:
         load: Callable[..., Pair] = load_pair,
         most_s: float = MOST_S,
     ) -> None:
+        if address is not None:
+            check(address)
         self._ray, self._serve = _libraries(own=address is None)
         _connect(self._ray, address)
         try:
@@ -58,8 +69,9 @@ class Replicas:
         except BaseException:
             self._ray.shutdown()
             raise
+        self.turns = Turns(count.most, most_s)
+        self._measurements = Turns(max(1, count.most - 1))
         self._known: dict[PairSpec, About | Phase] = {}
-        self._line: list[object] = []
         self._lock = threading.Lock()
 
     def work(self, work: Work) -> Iterator[object]:
@@ -108,38 +120,44 @@ class Replicas:
         return handle.options(method_name="work", stream=True).remote
 
     def _steps(self, work: Work) -> Iterator[object]:
-        response, inbox, ticket = self._handle(work), queue.SimpleQueue(), object()
-        with self._lock:
-            self._line.append(ticket)
+        expected = None if work.patient else self.turns.expected(work.spec, work.tokens)
+        lines, ticket = [self._measurements, self.turns] if work.patient else [self.turns], object()
+        with ExitStack() as stack:
+            for turns in lines:
+                yield from waiting(turns, ticket, stack.enter_context(turns.queued(ticket, expected)))
+            yield from self._turn(work)
+
+    def _turn(self, work: Work) -> Iterator[object]:
+        """The news of a work whose turn it is; how long a run took is learnt."""
+        began = None
+        with closing(self._far(work)) as all_news:
+            for news in all_news:
+                if began is None and news is not None and not _is("loading", news):
+                    began = time.monotonic()
+                if _is("done", news) and not work.patient:
+                    self.turns.forecast.learn(work.spec, work.tokens, time.monotonic() - began)
+                yield news
+
+    def _far(self, work: Work) -> Iterator[object]:
+        """The news of a work from a replica, once one is ready; None now and then, so that who asked may give up."""
+        response, inbox = self._handle(work), queue.SimpleQueue()
         threading.Thread(target=_relay, args=(response, inbox), name="relay", daemon=True).start()
+        silent, since = True, time.monotonic()
         try:
             while True:
                 try:
                     news = inbox.get(timeout=_LOOK_S)
                 except queue.Empty:
-                    yield self._waiting(ticket)  # also for who asked to give up in time
+                    yield _UNREADY if silent and time.monotonic() > since + _READY_S else None
                     continue
-                self._leave(ticket)
+                silent = False
                 if isinstance(news, Exception):
                     raise news
                 yield news
                 if isinstance(news, Phase) and news.final:
                     return
         finally:
-            self._leave(ticket)
             response.cancel()
-
-    def _waiting(self, ticket: object) -> Phase | None:
-        """Its place among those for whom no replica is free yet; at least one run has to end before it."""
-        with self._lock:
-            if ticket not in self._line:
-                return None
-            return Phase("waiting", {"ahead": self._line.index(ticket) + 1, "seconds": None})
-
-    def _leave(self, ticket: object) -> None:
-        with self._lock:
-            if ticket in self._line:
-                self._line.remove(ticket)
 
 
 def _relay(response: Iterator[object], inbox: queue.SimpleQueue) -> None:
@@ -175,6 +193,10 @@ def _connect(ray: ModuleType, address: str | None) -> None:
         return
     # Machines of others have no clone: they get this one, without what git ignores.
     ray.init(address, runtime_env={"working_dir": str(_ROOT), "excludes": [".git", "docs", "tests"]}, **quiet)
+
+
+def _is(name: str, news: object) -> bool:
+    return isinstance(news, Phase) and news.name == name
 
 
 def _failed(sentence: Saying) -> Phase:

@@ -108,9 +108,7 @@ class Here:
             ended = None
             while ended is None:
                 with self.turns.queued(news, self._expected(work)) as came:
-                    while not came(0):
-                        yield Phase("waiting", {"ahead": self.turns.ahead(news), "seconds": self.turns.wait(news)})
-                        came(_LINE_S)
+                    yield from waiting(self.turns, news, came)
                     yield None
                     steps = self._slice(news) if work.patient else self._whole(work, news)
                     ended = yield from self._hands.take(steps)
@@ -118,10 +116,7 @@ class Here:
 
     def _expected(self, work: Work) -> float | None:
         """Seconds that its next turn will take, about."""
-        if work.patient:
-            return SLICE_S
-        seconds = self.turns.forecast.seconds(work.spec, work.tokens)
-        return seconds and min(seconds, self.turns.most_s)
+        return SLICE_S if work.patient else self.turns.expected(work.spec, work.tokens)
 
     def _slice(self, news: Iterator[object]) -> "Steps":
         """As many steps as one does who lets others go first."""
@@ -142,6 +137,13 @@ class Here:
 
 #: Returns what is to be said of the end, None where it is none yet.
 Steps = Generator[object, None, Mapping[str, object] | None]
+
+
+def waiting(turns: Turns, ticket: object, came: Callable[[float | None], bool]) -> Iterator[Phase]:
+    """Until the turn has come: how many come before, and about how long that takes. `came` as `Turns.queued` has it."""
+    while not came(0):
+        yield Phase("waiting", {"ahead": turns.ahead(ticket), "seconds": turns.wait(ticket)})
+        came(_LINE_S)
 
 
 def within(news: Iterator[object], most_s: float) -> "Steps":

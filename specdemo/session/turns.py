@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -53,6 +53,12 @@ class Turns:
         """Whether anybody waits."""
         with self._changed:
             return len(self._line) > self.at_once
+
+    def expected(self, pair: Hashable, length: int) -> float | None:
+        """Seconds that the turn of a run of the pair will take for which `length` tokens are asked, about; None where
+        nobody knows."""
+        seconds = self.forecast.seconds(pair, length)
+        return seconds and min(seconds, self.most_s)
 
     def ahead(self, ticket: object) -> int:
         """How many come before `ticket`; 0 when it is served or not in line."""
