@@ -33,15 +33,13 @@ def pack_block(
 ) -> torch.Tensor:
     """A row a position: the scalars, then candidates' ids, their p, their q -> (K + 1, `block_width`).
 
-    The first candidate is the drafted token, the second the round's last token where it was drawn. The last row has no
-    q: zeros. Ids stay exact: a float32 holds whole numbers up to 2^24.
+    The first candidate is the drafted token, the second the round's last token, which counts only where it was drawn.
+    The last row has no q: zeros. Ids stay exact: a float32 holds whole numbers up to 2^24.
     """
     k, top = len(drafts), min(top, p.shape[1])
-    here = torch.arange(k + 1, device=p.device) == accepted
     own = torch.cat([drafts, last])
-    second = torch.where(here, last, own)
     by_p, by_q = maths.likeliest(p, top), maths.likeliest(q, top) if k else own.new_empty(0, top)
-    ids = torch.cat([own[:, None], second[:, None], by_p, torch.cat([by_q, by_p[k:]])], dim=1)
+    ids = torch.cat([own[:, None], last.expand(k + 1, 1), by_p, torch.cat([by_q, by_p[k:]])], dim=1)
     alpha = pad(maths.overlap(p[:k], q), (0, 1))
     scalars = torch.stack([alpha, coins, accepted.expand(k + 1)], dim=1)
     return torch.cat([scalars, ids, p.gather(1, ids), pad(q.gather(1, ids[:k]), (0, 0, 0, 1))], dim=1)
@@ -63,6 +61,11 @@ class _Row(NamedTuple):
         ids, p, q = (numbers[start : start + width] for start in range(_SCALARS, len(numbers), width))
         return cls(*numbers[:_SCALARS], ids, p, q)
 
+    def candidates(self, ends: bool) -> dict[float, tuple[float, float]]:
+        """p and q of each id; the round's last token is one where the round `ends`."""
+        drafted, last, *others = zip(self.ids, zip(self.p, self.q))
+        return dict([drafted, last, *others] if ends else [drafted, *others])
+
 
 def read_block(block: torch.Tensor, position: int, last_outcome: Outcome) -> tuple[TokenEvent, ...]:
     """The records of a round from what `pack_block` made of it: its K drafts from left to right, then its last token.
@@ -75,8 +78,9 @@ def read_block(block: torch.Tensor, position: int, last_outcome: Outcome) -> tup
     assert all(row.q[0] > 0 for row in rows[:k]), "a draft was not drawn from that q"
     n = int(rows[0].accepted)
     outcomes = [Outcome.ACCEPTED] * n + [Outcome.REJECTED] + [Outcome.DISCARDED] * (k - n)
-    events = [_event(row, 0, outcome) for row, outcome in zip(rows[:k], outcomes)]
-    return (*events, _event(rows[n], 1, Outcome.RESAMPLED if n < k else last_outcome))
+    looks = [_look(row.candidates(i == n), drafted=i < k) for i, row in enumerate(rows[: max(k, n + 1)])]
+    events = [_event(row, 0, outcome, look) for row, outcome, look in zip(rows[:k], outcomes, looks)]
+    return (*events, _event(rows[n], 1, Outcome.RESAMPLED if n < k else last_outcome, looks[n]))
 
 
 def _refuse_nonsense(rows: list[_Row], position: int) -> None:
@@ -87,23 +91,36 @@ def _refuse_nonsense(rows: list[_Row], position: int) -> None:
                 raise NumericalFault("no_distribution", model=Saying(f"the_{name}"), position=position + i)
 
 
-def _event(row: _Row, column: int, outcome: Outcome) -> TokenEvent:
+class _Look(NamedTuple):
+    """What a position shows, as `records.TokenEvent` has it."""
+
+    top: tuple[TopRow, ...]
+    rest: tuple[float, float | None]
+
+
+def _look(candidates: dict[float, tuple[float, float]], drafted: bool) -> _Look:
+    """Those that have a chance, largest first; q is None where nothing was `drafted`."""
+    if not drafted:
+        top = [TopRow(int(i), "", p, None) for i, (p, _) in candidates.items() if p > 0]
+        rest = _rest([one.p for one in top]), None
+        return _Look(tuple(sorted(top, key=lambda one: -one.p)), rest)
+    top = [TopRow(int(i), "", p, q) for i, (p, q) in candidates.items() if p > 0 or q > 0]
+    rest = _rest([one.p for one in top]), _rest([one.q for one in top])
+    return _Look(tuple(sorted(top, key=lambda one: -max(one.p, one.q))), rest)
+
+
+def _event(row: _Row, column: int, outcome: Outcome, look: _Look) -> TokenEvent:
     """The event of the token in `column` of a row's candidates."""
-    token_id, p = int(row.ids[column]), row.p[column]
-    if outcome in (Outcome.BONUS, Outcome.PLAIN):
-        shown = {i: TopRow(int(i), "", p, None) for i, p in zip(row.ids, row.p) if p > 0}
-        top = tuple(sorted(shown.values(), key=lambda one: -one.p))
-        return TokenEvent(token_id, outcome, p, top=top, rest=(_rest([one.p for one in shown.values()]), None))
-    shown = {i: TopRow(int(i), "", p, q) for i, p, q in zip(row.ids, row.p, row.q) if p > 0 or q > 0}
+    drafted = look.rest[1] is not None
     return TokenEvent(
-        token_id=token_id,
+        token_id=int(row.ids[column]),
         outcome=outcome,
-        p=p,
-        q=row.q[column],
+        p=row.p[column],
+        q=row.q[column] if drafted else None,
         u=row.u if outcome in (Outcome.ACCEPTED, Outcome.REJECTED) else None,
-        alpha=min(1.0, row.alpha),
-        top=tuple(sorted(shown.values(), key=lambda one: -max(one.p, one.q))),
-        rest=(_rest([one.p for one in shown.values()]), _rest([one.q for one in shown.values()])),
+        alpha=min(1.0, row.alpha) if drafted else None,
+        top=look.top,
+        rest=look.rest,
     )
 
 
