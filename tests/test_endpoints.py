@@ -12,6 +12,7 @@ from gradio_client import Client
 from gradio_client.exceptions import AppError, AuthenticationError
 from test_page import Endless
 from test_serve import free_port, session_of
+from test_session import until
 
 from specdemo.cli.arguments import parser
 from specdemo.metrics import measure
@@ -19,6 +20,7 @@ from specdemo.models import CATALOGUE
 from specdemo.pace import USUAL_K
 from specdemo.session import LANES, Here, Session
 from specdemo.trace import from_json
+from specdemo.ui import serve
 from specdemo.ui.serve import open_page
 
 ROOT = Path(__file__).parents[1]
@@ -264,6 +266,20 @@ def test_a_run_that_is_cancelled_by_its_id_says_so_to_its_reader(endless):
     assert client.predict(run=run, api_name="/cancel")["end"] == "stopped"
 
 
+def test_a_check_that_is_stopped_in_the_line_says_so_and_nothing_is_logged(endless, capfd):
+    page, session, _ = endless
+    client = client_of(page.local_url)
+    told = iter(client.submit(**LONG, api_name="/run"))
+    until_written(told)
+    check = client.submit(prompt="the hand", api_name="/check")
+    until(lambda: session.place.turns.wanted, "the check to stand in line")
+    for job in session.jobs:
+        job.stop()
+    with pytest.raises(AppError, match="Stopped"):
+        check.result(LIMIT_S)
+    assert "Traceback" not in "".join(capfd.readouterr())
+
+
 @pytest.mark.parametrize("name", ["run", "check"])
 def test_a_client_that_goes_away_takes_its_work_with_it(endless, name):
     page, session, passes = endless
@@ -300,3 +316,15 @@ def test_without_a_client_library_an_address_is_enough(page):
     last = [line for line in told.splitlines() if line.startswith("data: ")][-1]
     assert json.loads(last.removeprefix("data: "))[0]["end"] == "done" and "event: complete" in told
     assert len({lane for lane in LANES if f'"{lane}"' in told}) == 2
+
+
+def test_gradio_keeps_nothing_of_calls_that_are_over(monkeypatch):
+    monkeypatch.setattr(serve, "_VISITORS", 2)
+    page = open_page(session_of(), port=free_port(), quiet=True)
+    try:
+        for _ in range(4):  # each by a visitor of its own
+            assert streamed(client_of(page.local_url), "/run", prompt="the hand", length=2)[-1]["end"] == "done"
+        assert len(page.app.state_holder.session_data) <= 2
+        assert len(page._queue.event_analytics) <= 1 and page._queue.cached_event_analytics_summary == {"functions": {}}
+    finally:
+        page.close(verbose=False)

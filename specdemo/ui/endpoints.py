@@ -165,7 +165,7 @@ class Endpoints:
                 time.sleep(_LOOK_S)
                 told = _kept(self._checks.look({**check, "news": told["news"]}))
                 _raise_failure(told["phase"])
-            yield {"over": True, **self._checks.look(check)["shown"]}
+            yield {"over": True, **_found(self._checks.look(check))}
         finally:
             self._checks.stop(check)
 
@@ -173,6 +173,13 @@ class Endpoints:
 def _raise_failure(phase: dict) -> None:
     if phase["name"] == "failed":
         raise gr.Error(phase["sentence"]["en"], print_exception=False)
+
+
+def _found(told: dict | None) -> dict:
+    """What a check that is over has found. Raises gr.Error where it was stopped before that."""
+    if "shown" not in _kept(told):
+        raise gr.Error(ENGLISH["phase_stopped"], print_exception=False)
+    return told["shown"]
 
 
 def _kept(answer: object) -> object:

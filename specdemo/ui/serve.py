@@ -29,6 +29,18 @@ _SOON_S = 3.0
 #: Seconds that a stop leaves to readers of runs and to the engine's last step, and between two looks at that.
 _FAREWELL_S, _LOOK_S = 5.0, 0.05
 
+#: For gradio: it reports to nobody. And it makes no statistics of the endpoints' use, which nobody could look at: it
+#: would keep ten thousand calls, and go through all of them after each.
+_ENVIRONMENT = {
+    "GRADIO_ANALYTICS_ENABLED": "False",
+    "GRADIO_ANALYTICS_MAX_EVENTS": "1",
+    "GRADIO_ANALYTICS_CACHE_FREQUENCY": str(10**9),
+}
+
+#: Visitors for whom gradio keeps what their page is made of. Nothing on it is theirs alone, so whoever is forgotten
+#: lacks nothing; by itself it would keep ten thousand.
+_VISITORS = 100
+
 #: How the names of threads begin that compute: what a session's jobs and loads are called.
 _COMPUTING = ("job ", "load ")
 
@@ -95,7 +107,8 @@ def open_page(
 
     The default pair loads once a page has been painted (see `api`), which it would hold up, or soon if nobody comes.
     """
-    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     page = build(session)
     page.launch(
         server_name=host,
@@ -108,6 +121,7 @@ def open_page(
         favicon_path=ASSETS / "favicon.svg",
         show_error=True,
         enable_monitoring=False,
+        state_session_capacity=_VISITORS,
         share=False,  # whatever the environment says: a tunnel would let anybody in
         head=files.head(),
         theme=theme(),
