@@ -1,12 +1,16 @@
 """The soak's own judgement: what counts as an end, and that a missed bar is an exit status."""
 
 import sys
+import time
 
 import pytest
+from test_serve import free_port, session_of
 
+from specdemo.ui.serve import open_page
 from tools.soak import __main__ as soak
 from tools.soak.bars import Bars
 from tools.soak.client import ending
+from tools.soak.scripted import Script
 from tools.soak.together import _p95
 
 
@@ -43,3 +47,23 @@ def test_bars_count_what_was_missed():
 
 def test_the_95th_percentile():
     assert _p95(list(range(101))) == 95 and _p95([3.0]) == 3.0
+
+
+def test_what_becomes_of_a_run_by_gradio_s_client():
+    page = open_page(session_of(), port=free_port(), quiet=True)
+    end = time.monotonic() + 60
+    try:
+        with Script(page.local_url) as script:
+            assert script.run(None, end, prompt="the hand", length=3) == "done"
+            assert script.run(None, end, prompt="the hand", k=99) == "refused"
+            assert script.run(1, end, prompt="the hand", length=1000) == "cancelled"
+    finally:
+        page.close(verbose=False)
+
+
+@pytest.mark.parametrize("words", [["--gradio", "31"], ["--gradio", "-1"], ["--minutes", "1"]])
+def test_a_class_that_cannot_be_is_refused(monkeypatch, capsys, words):
+    monkeypatch.setattr(sys, "argv", ["tools.soak", "class", *words])
+    with pytest.raises(SystemExit):
+        soak.main()
+    assert words[0] in capsys.readouterr().err

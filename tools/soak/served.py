@@ -7,6 +7,7 @@ import sys
 import time
 
 import httpx
+import psutil
 
 from .client import Client
 
@@ -14,9 +15,10 @@ _LIMIT_S = 180
 
 
 class Served:
-    """`python -m specdemo serve` on a free port, with the pair in memory."""
+    """`python -m specdemo serve`, with more `words`, on a free port, with the pair in memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, *words: str) -> None:
+        self._words = words
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self._port = probe.getsockname()[1]
@@ -31,7 +33,7 @@ class Served:
         self._process.wait()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "specdemo", "serve", "--port", str(self._port)]
+        command = [sys.executable, "-m", "specdemo", "serve", "--port", str(self._port), *self._words]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         end = time.monotonic() + _LIMIT_S
         with Client(self.url) as client:
@@ -45,9 +47,12 @@ class Served:
         self._process.wait()
 
     def memory(self) -> int:
-        """Bytes that the process holds in memory."""
-        command = ["ps", "-o", "rss=", "-p", str(self._process.pid)]
-        return 1024 * int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        """Bytes of memory that the process holds: itself alone, as it is, with nothing collected before."""
+        return psutil.Process(self._process.pid).memory_info().rss
+
+    def processes(self) -> list[psutil.Process]:
+        """Those that it has started, and theirs."""
+        return psutil.Process(self._process.pid).children(recursive=True)
 
 
 def _ready(client: Client) -> bool:
