@@ -2,6 +2,8 @@
 
 # ruff: noqa: F811
 
+from contextlib import closing
+
 import pytest
 from playwright.sync_api import expect
 from test_page import LIMIT_MS, Endless, browser, serve, server, tab, tiny  # noqa: F401
@@ -9,7 +11,9 @@ from test_page_access import violations
 from tiny import tiny_pair
 
 from specdemo.metrics import measure
+from specdemo.session import Here
 from specdemo.session import measurement as measurement_module
+from specdemo.session.place import within
 from specdemo.trace import load
 from specdemo.ui.serve import TRACES
 
@@ -125,3 +129,23 @@ def test_axe_finds_nothing_in_the_tabs_that_measure(tiny, tab, scheme):
     opened(page, "pay")
     page.page.wait_for_selector(".sd-pay[data-drawn=recorded-english]")
     assert violations(page.page) == []
+
+
+class Brief(Here):
+    """A place that gives no work more than a moment, as ZeroGPU does."""
+
+    def _steps(self, work):
+        with closing(super()._steps(work)) as steps:
+            return (yield from within(steps, 0.3))
+
+
+def test_a_measurement_that_is_cut_says_after_how_long(serve, tab):
+    server = serve(Endless().pair)
+    server.session.place = Brief(load=lambda spec, progress: server.pair)
+    page = tab(server).set("the hand", seed=3)
+    proof = opened(page, "proof")
+    proof.locator(".sd-proof-runs").fill("20000")
+    proof.locator(".sd-measure-start").click()
+    expect(proof.locator(".sd-measure-text")).to_contain_text("Ended after 0.3 s")
+    page.page.click(".sd-language")
+    expect(proof.locator(".sd-measure-text")).to_contain_text("已在 0.3 秒后结束")

@@ -5,6 +5,7 @@ import { Figure } from "../shared/figure.js";
 import { Latest } from "../shared/latest.js";
 import { look, onLook } from "../shared/look.js";
 import { make } from "../shared/make.js";
+import { lost as noAnswer } from "../shared/phase.js";
 import { picked } from "../shared/picked.js";
 import { questions } from "../shared/server.js";
 import { speak, tell } from "../shared/words.js";
@@ -25,7 +26,7 @@ class Lab {
     speak(this.root);
     const again = () => this.again();
     const lost = () => {
-      this.refuse({ refused: "phase_lost", side: null });
+      this.refuse({ refused: noAnswer, side: null });
       onceBack(again);
     };
     this.flow = new Figure(this.root.querySelector("[data-figure=flow]"), props.plotly, { named: false });

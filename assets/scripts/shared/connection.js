@@ -9,8 +9,8 @@ const waiting = new Set();
 
 /** Call back once, as soon as the server answers again; the same callback is called once however often it is given. */
 export function onceBack(callback) {
+  if (!waiting.size) setTimeout(ask, ASK_MS);
   waiting.add(callback);
-  if (waiting.size === 1) setTimeout(ask, ASK_MS);
 }
 
 async function ask() {

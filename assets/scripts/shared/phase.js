@@ -1,13 +1,19 @@
 // What is said of a phase that the server told.
 
+import { loginWanted } from "./login.js";
 import { say } from "./words.js";
 
 /** The sentence as [key, values]. */
 export function sentence(phase) {
   if (phase.name === "waiting" && Number.isFinite(phase.seconds))
     return ["phase_waiting_about", { ...phase, wait: () => about(phase.seconds) }];
-  if (phase.name === "done" && phase.most) return ["phase_cut", phase];
-  return [`phase_${phase.name}`, phase];
+  if (phase.name === "done" && phase.most) return [phase.asked ? "phase_cut" : "phase_measured_cut", phase];
+  return phase.name === "lost" ? [lost, phase] : [`phase_${phase.name}`, phase];
+}
+
+/** What is said where no answer comes: it changes once a server that is back asks for the login. */
+export function lost() {
+  return say(loginWanted() ? "phase_login" : "phase_lost");
 }
 
 /** No more exactly than it can be known. */

@@ -1,5 +1,6 @@
 // What the server is asked. Where no answer comes, it throws.
 
+import { heed } from "./login.js";
 import { visitor } from "./visitor.js";
 
 /** Send an object as JSON; `signal` may abort it. */
@@ -10,6 +11,7 @@ export async function post(path, body, { headers = {}, signal } = {}) {
     body: JSON.stringify(body),
     signal,
   });
+  heed(response.status);
   if (!response.ok) throw new Error(`${path}: ${response.status}`);
   return response;
 }
