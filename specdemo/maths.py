@@ -67,8 +67,8 @@ def draw(probs: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
 
     The first token at which the running sum exceeds u times the whole. One uniform is cheaper than the V exponentials
     of `multinomial` by a factor of twenty, and a run can be replayed from its uniforms. A running sum is one addition
-    after another: in a long row the block is found by the sums of blocks, which are not, and the token inside it by what
-    is left of u. Which token it is does not depend on that, but where u lies within rounding of a border.
+    after another: in a wide row the block is found by the sums of blocks, which are not, and the token inside it by
+    what is left of u. It is the same token, but where u lies within rounding of a border.
     """
     width, wide, coins = probs.shape[-1], _widest(probs.device), uniforms[..., None]
     if width < _WIDE:

@@ -165,6 +165,11 @@ class Round:
         """Time of the round without the prompt."""
         return self.draft_s + self.verify_s + self.other_s
 
+    @property
+    def python_s(self) -> float:
+        """What is left of `other_s`."""
+        return max(0.0, self.other_s - self.judge_s - self.look_s)
+
 
 @dataclass(frozen=True, slots=True)
 class RunStats:
@@ -196,6 +201,11 @@ class RunStats:
     def seconds(self) -> float:
         """Time of all rounds without the prompt."""
         return self.draft_s + self.verify_s + self.other_s
+
+    @property
+    def python_s(self) -> float:
+        """What is left of `other_s`."""
+        return max(0.0, self.other_s - self.judge_s - self.look_s)
 
     @property
     def acceptance(self) -> float | None:

@@ -10,8 +10,9 @@ Schema 1:
      "baseline": {"rounds": […]},
      "fork": {"lane": "spec", "round": 3, "event": 1, "ids": […], "before": "…", "given": " sea", "u": .3}}
 
-q, u and alpha are null where there is none, and so is the fork of a run that left no other one. Numbers read back
-exactly; the text is ASCII, so that no encoding can harm it. Keys that the schema does not know are passed over.
+q, u and alpha are null where there is none, and so is the fork of a run that left no other one. judge_s and look_s are
+parts of other_s, and missing in older traces. Numbers read back exactly; the text is ASCII, so that no encoding can harm
+it. Keys that the schema does not know are passed over.
 """
 
 import gzip
@@ -38,6 +39,7 @@ _GZIP = b"\x1f\x8b"
 _MAX_ID = 2**31 - 1
 _MAX_WHOLE = 2**63 - 1
 _MAX_SECONDS = 1e9
+_CLOCK_S = 1e-6  # by which parts that were added up may exceed their whole
 _ROUNDING = 1e-3  # the mass of the rest is left of a sum of up to 150,000 float32 terms, which may exceed 1 a little
 
 _DRAFTED = (Outcome.ACCEPTED, Outcome.REJECTED, Outcome.DISCARDED)
@@ -228,12 +230,24 @@ def _round(spot: Spot, index: int) -> Round:
     if spot.at("k").whole(_MAX_ID) != drafted:
         raise spot.at("k").fault("trace_k", k=drafted)
     draft_s, verify_s, other_s = (_seconds(spot.at(name)) for name in ("draft_s", "verify_s", "other_s"))
-    finer = (_seconds(spot.at(name)) if spot.has(name) else 0.0 for name in ("prefill_s", "judge_s", "look_s"))
-    return Round(index, drafted, events, draft_s, verify_s, other_s, *finer)
+    prefill_s = _seconds(spot.at("prefill_s")) if spot.has("prefill_s") else 0.0
+    judge_s = _part(spot, "judge_s", other_s)
+    look_s = _part(spot, "look_s", other_s - judge_s)
+    return Round(index, drafted, events, draft_s, verify_s, other_s, prefill_s, judge_s, look_s)
 
 
 def _seconds(spot: Spot) -> float:
     return spot.number(0, _MAX_SECONDS, "trace_seconds")
+
+
+def _part(spot: Spot, name: str, most_s: float) -> float:
+    """Seconds out of so many; 0 where older traces do not tell."""
+    if not spot.has(name):
+        return 0.0
+    seconds = _seconds(spot.at(name))
+    if seconds > most_s + _CLOCK_S:
+        raise spot.at(name).fault("trace_finer", most=max(0.0, most_s))
+    return seconds
 
 
 def _event(spot: Spot) -> TokenEvent:

@@ -74,7 +74,8 @@ def test_a_recording_answers_all_that_a_run_answers(session):
     snapshot = session.resync(run)
     assert snapshot["head"]["recording"] == "code" and snapshot["phase"] == {"name": "recorded"}
     assert session.inspect(run | {"lane": "spec", "round": 0, "event": 0})["position"]
-    assert session.rounds(run | {"theme": "dark", "current": 3})["data"]
+    assert session.rounds(run | {"theme": "dark", "current": 3})["figure"]["data"]
+    assert len(session.rounds(run | {"current": 3})["profile"]["columns"]) == 3
     assert from_json(session.trace(run)) == load(TRACES / "code.json.gz")
 
 

@@ -14,6 +14,7 @@ from tiny import tiny_pair
 from specdemo.records import Outcome
 from specdemo.trace import load, to_json
 from specdemo.ui.serve import TRACES
+from specdemo.view.profile import profile
 
 expect.set_options(timeout=LIMIT_MS)
 
@@ -394,3 +395,19 @@ def test_where_the_time_went_is_drawn_when_somebody_asks(server, tab):  # noqa: 
     page.page.click(".sd-timing summary")
     page.page.wait_for_selector(".sd-timing[data-drawn] svg.main-svg")
     assert json.loads(page.page.locator(".sd-timing").get_attribute("data-drawn"))["current"] is not None
+
+
+def test_the_parts_of_the_mean_round_and_of_the_picked_one_are_told(server, tab):  # noqa: F811
+    """As a table, by the records; in the language that is chosen, and by the round that is."""
+    page = tab(server, figures=True).wait("recorded")
+    page.page.click(".sd-timing summary")
+    table = page.page.locator(".sd-profile table")
+    expect(table.locator("tbody tr")).to_have_count(6)
+    current = json.loads(page.page.locator(".sd-timing").get_attribute("data-drawn"))["current"]
+    told = profile(recording().rounds, current=current)
+    assert table.locator("thead th").all_text_contents() == told["columns"]
+    for row, (_, name, meaning, cells) in zip(table.locator("tbody tr").all(), told["rows"]):
+        assert row.locator("th").text_content() == name + meaning
+        assert row.locator("td").all_text_contents() == [f"{ms} {percent}" for ms, _, percent in cells]
+    page.page.click("#sd-spec-0-0")
+    expect(table.locator("thead th").last).to_have_text("round 1")

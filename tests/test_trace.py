@@ -55,7 +55,8 @@ def events(draw, outcome: Outcome) -> TokenEvent:
 def rounds(draw, index: int, outcomes: list[Outcome]) -> Round:
     k = sum(outcome in (A, R, D) for outcome in outcomes)
     made = tuple(draw(events(outcome)) for outcome in outcomes)
-    return Round(index, k, made, *(draw(seconds) for _ in range(6)))
+    draft, verify, prefill, judge, look, python = (draw(seconds) for _ in range(6))
+    return Round(index, k, made, draft, verify, judge + look + python, prefill, judge, look)
 
 
 def whole_round(k: int, kept: int) -> list[Outcome]:
@@ -194,6 +195,9 @@ FAULTS = [
     ("rounds.1.verify_s", INF, "rounds[1].verify_s is Infinity"),
     ("rounds.1.other_s", "1", "rounds[1].other_s is '1'"),
     ("rounds.1.prefill_s", NAN, "rounds[1].prefill_s is NaN"),
+    ("rounds.1.judge_s", -1, "rounds[1].judge_s is -1"),
+    ("rounds.1.judge_s", 1e6, "rounds[1].judge_s is 1000000.0"),
+    ("rounds.1.look_s", 1e6, "rounds[1].look_s is 1000000.0; it must be a part of other_s, at most 0.003 s"),
     ("rounds.1.events", None, "rounds[1].events is null"),
     ("rounds.1.events", [], "rounds[1].k is 3; it must be 0"),
     ("rounds.0.events.1", 0, "rounds[0].events[1] is 0; it must be an object"),
@@ -283,6 +287,13 @@ def test_old_traces_without_a_prefill_and_double_keys_are_read() -> None:
     text = changed("rounds.1.prefill_s", DELETE)
     assert from_json(text).rounds[1].prefill_s == 0
     assert from_json(text.replace('"k": 3, "prompt"', '"k": -9, "k": 3, "prompt"')).k == 3
+
+
+def test_old_traces_without_finer_times_are_read() -> None:
+    data = json.loads(changed("rounds.1.judge_s", DELETE))
+    for round_ in data["rounds"]:
+        round_.pop("look_s", None)
+    assert [(each.judge_s, each.look_s) for each in from_json(json.dumps(data)).rounds[1:2]] == [(0, 0)]
 
 
 # --- files that are no trace at all ----------------------------------------------------------------------------------

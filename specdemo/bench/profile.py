@@ -58,8 +58,7 @@ def profile(pair: Pair, prompt_ids: Sequence[int], params: SamplingParams, k: in
     rounds = list(speculate(target, ModelDrafter(draft), prompt_ids, params, k=k, stop_ids=pair.stop_ids))
     stats = measure(rounds)
     passes_s = draft.seconds if target.device.type == "cpu" else stats.draft_s
-    python_s = stats.other_s - stats.judge_s - stats.look_s
-    parts = (passes_s, stats.draft_s - passes_s, stats.verify_s, stats.judge_s, stats.look_s, python_s)
+    parts = (passes_s, stats.draft_s - passes_s, stats.verify_s, stats.judge_s, stats.look_s, stats.python_s)
     return Profile(k, *(1000 * seconds / len(rounds) for seconds in parts))
 
 

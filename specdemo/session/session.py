@@ -13,6 +13,7 @@ from ..view.deltas import to_text
 from ..view.inspection import inspection, what_if
 from ..view.position import SHOWN, folded, rows
 from ..view.spelling import visible
+from ..view.profile import profile
 from ..view.timing import rounds_figure
 from ..words import Refusal, everywhere
 from .asking import Answer, Question, theme_of, told, words_of
@@ -200,12 +201,16 @@ class Session:
         return inspection(round_, place, *look)
 
     def rounds(self, question: Question) -> dict[str, object] | None:
-        """The figure of where the time of each round went, the round `current` marked."""
+        """Where the time of each round went, the round `current` marked: a figure, and the parts in numbers."""
         kept, current = self._kept(question), question.get("current")
         if kept is None:
             return None
         current = current if is_whole(current) else None
-        return rounds_figure(kept.look().rounds["spec"], theme_of(question), words_of(question), current)
+        rounds, words = kept.look().rounds["spec"], words_of(question)
+        return {
+            "figure": rounds_figure(rounds, theme_of(question), words, current),
+            "profile": profile(rounds, words, current),
+        }
 
     def lanes(self, run_id: object) -> Mapping[Lane, Sequence[Round]] | None:
         """The rounds of a run so far; None for a run that is forgotten."""

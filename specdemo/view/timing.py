@@ -8,6 +8,7 @@ from ..records import Outcome, Round
 from ..words import ENGLISH, Words
 from .figure import CLEAR, Figure, layout
 from .numbers import show
+from .profile import parts_of
 from .spelling import literal
 
 #: Pixels.
@@ -76,7 +77,7 @@ def _round_hover(rounds: Sequence[Round], at: Sequence[int], highest: float, wor
 
 def _round_told(round_: Round, words: Words) -> list[str]:
     accepted = sum(event.outcome is Outcome.ACCEPTED for event in round_.events)
-    times = ((words[part], getattr(round_, f"{part}_s")) for part in ("draft", "verify", "other"))
+    times = ((words[part], getattr(round_, f"{part}_s")) for part in parts_of([round_]))
     return [
         words["round_told"].format(
             number=round_.index + 1, accepted=accepted, drafted=round_.k, emitted=len(round_.emitted)

@@ -1,14 +1,16 @@
-// Where the time of each round went: a figure that is only drawn where somebody opens it.
+// Where the time of each round went: a figure and a table, made only where somebody opens them.
 
 import { Figure } from "../shared/figure.js";
 import { look } from "../shared/look.js";
 import { onLanguage } from "../shared/words.js";
+import { Profile } from "./profile.js";
 
 export class Timing {
-  /** `ask` gets the figure from the server. */
+  /** `ask` gets both from the server. */
   constructor(root, log, { plotlyConfig, ask, onLost }) {
     Object.assign(this, { root, log, ask, onLost });
     this.figure = new Figure(root.querySelector("figure"), plotlyConfig);
+    this.profile = new Profile(root.querySelector(".sd-profile"));
     this.round = null;
     root.addEventListener("toggle", () => this.draw());
     onLanguage(() => this.draw());
@@ -28,9 +30,10 @@ export class Timing {
     if (this.wanted === key) return;
     this.wanted = key;
     try {
-      const figure = await this.ask(question);
+      const told = await this.ask(question);
       if (this.wanted !== key) return;
-      await this.figure.draw(figure);
+      this.profile.show(told?.profile);
+      await this.figure.draw(told?.figure);
       this.root.dataset.drawn = key;
     } catch {
       this.wanted = null;
