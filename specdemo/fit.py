@@ -31,6 +31,8 @@ class Fit(NamedTuple):
     distance            total variation between the draws and the law, ½ Σ |share − probability|
     expected_distance   what that would be on average if the law is right
     impossible          draws of what has probability 0; the p-value is then 0 too
+
+    With one cell there is no test, unless something impossible was drawn: the p-value of 1 says nothing.
     """
 
     n: int
@@ -40,6 +42,15 @@ class Fit(NamedTuple):
     distance: float
     expected_distance: float
     impossible: int
+
+    @property
+    def tested(self) -> bool:
+        return self.cells > 1 or self.impossible > 0
+
+    @property
+    def certain(self) -> bool:
+        """Whether the law leaves nothing to chance."""
+        return self.expected_distance == 0
 
 
 def fit(counts: torch.Tensor, law: torch.Tensor) -> Fit:

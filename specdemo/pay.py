@@ -62,13 +62,17 @@ class Costs:
     verify: Mapping[int, float]
 
     def at(self, k: int) -> float:
-        """`verify` at any K: on the straight lines through the measured ones, and through 1 at K = 0."""
+        """`verify` at any K: on the straight lines through the measured ones, and through 1 at K = 0.
+
+        Beyond the last one it never falls, since no pass over more tokens is cheaper: the last step may be noise.
+        """
         points = sorted({0: 1.0, **self.verify}.items())
         if len(points) == 1:
             return 1.0
         after = next((i for i, (measured, _) in enumerate(points) if i and measured >= k), len(points) - 1)
         (k0, v0), (k1, v1) = points[after - 1 : after + 1]
-        return max(0.0, v0 + (v1 - v0) * (k - k0) / (k1 - k0))
+        there = v0 + (v1 - v0) * (k - k0) / (k1 - k0)
+        return max(v1, there) if k > k1 else there
 
     def speedup(self, alpha: float, k: int, c: float | None = None) -> float:
         return expected_speedup(alpha, k, self.c if c is None else c, self.at(k))

@@ -1,6 +1,7 @@
 """The lab's pictures: do their areas add up, do they stand out where they should, are names only names?"""
 
 import json
+import re
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from specdemo.lab.rules import LOSSLESS, RULES
 from specdemo.palette import THEMES
 from specdemo.view.flow import flow_figure
 from specdemo.view.histogram import histogram_figure
+from specdemo.view.spelling import width
 from specdemo.words import WORDS
 
 TOKENS = ["A", "B", "C", "D"]
@@ -91,6 +93,18 @@ def test_a_name_is_only_a_name():
     for figure in (flow(tokens=hostile), histogram(tokens=hostile)):
         written = json.dumps(figure, ensure_ascii=False)
         assert "<img" not in written and "<b>x</b>" not in written and "\u202e" not in written
+
+
+def test_what_stands_beside_the_lanes_has_room():
+    names = ["everything else", "␣caused", "中文词语", "A"]
+    p, q = (torch.tensor(row, dtype=torch.float64) for row in ([0.00012, 0.4, 0.1, 0.49988], [0.5, 0.00004, 0.4, 0.09996]))
+    for rule in RULES:
+        look = flow_figure(names, p, laws(RULES[rule], p, q), rule != LOSSLESS, "light", WORDS["en"])["layout"]
+        for side, anchor, end in (("l", "right", 0.0), ("r", "left", 1.0)):
+            texts = [note["text"] for note in look["annotations"] if (note["xanchor"], note["x"]) == (anchor, end)]
+            lines = [line for text in texts for line in re.sub("<(?!br)[^>]*>", "", text).split("<br>")]
+            assert len(texts) >= len(names)
+            assert look["margin"][side] >= max(8 * sum(width(c) for c in line) for line in lines)
 
 
 def test_a_wrong_rule_s_law_is_marked_and_in_sight():

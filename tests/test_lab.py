@@ -1,5 +1,6 @@
 """The lab: exact laws against an enumeration written from the rules' own words, draws, detection, hostile questions."""
 
+import re
 from fractions import Fraction
 from itertools import accumulate
 
@@ -55,6 +56,23 @@ def test_the_page_is_told_the_same_figures():
     assert column["refused"] == ["0", "0.3", "0.2", "0"] and answer["refused_mass"] == "0.5"
     assert column["redrawn"] == ["0.6", "0", "0", "0.4"]
     assert column["law"] == ["0.5", "0.1", "0.1", "0.3"] and not any(answer["wrong"])
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_no_mass_is_told_with_the_rounding_of_its_sum(name):
+    answer = lab.show({**EXAMPLE, "rule": name})
+    figure = answer["figure"]
+    texts = [answer["alpha"], answer["refused_mass"], *(x for here in answer["rows"] for x in here.values())]
+    texts += [note["text"] for note in figure["layout"]["annotations"]] + figure["layout"]["meta"]["heading"]
+    texts += [trace["name"] for trace in figure["data"] if trace.get("name")]
+    assert not [text for text in texts if re.search(r"\d{6}", re.sub("<[^>]*>", "", text))]
+
+
+def test_the_picture_tells_what_the_table_tells():
+    answer = lab.show({**EXAMPLE, "q": [0.3, 0.35, 0.2625, 0.0875]})
+    text = " ".join(note["text"] for note in answer["figure"]["layout"]["annotations"])
+    for here in answer["rows"]:
+        assert here["kept"] in text and here["law"] in text and (here["refused"] == "0" or here["refused"] in text)
 
 
 # -- every rule, enumerated -------------------------------------------------------------------------------------------

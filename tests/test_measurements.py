@@ -16,14 +16,16 @@ from tiny import tiny_pair
 from specdemo import maths
 from specdemo.check import FALSE_ALARM
 from specdemo.metrics import measure
+from specdemo.pay import MOST_K, Costs
 from specdemo.session import Here, Library, Session, proof
 from specdemo.session import measurement as measurement_module
 from specdemo.session.measurements import Measurements
 from specdemo.session.pay import KS, MOST_LENGTH, MOST_TURNS, Pay
 from specdemo.trace import load
 from specdemo.ui.serve import TRACES
+from specdemo.view.economy import speedup_figure
 from specdemo.view.shares import Sample, shares_figure
-from specdemo.words import LANGUAGES
+from specdemo.words import ENGLISH, LANGUAGES
 
 LIMIT_S = 60.0
 
@@ -120,6 +122,25 @@ def test_a_right_engine_is_not_accused_and_a_wrong_one_is(session, monkeypatch):
     monkeypatch.setattr(maths, "verify", lambda ids, p, q, u: torch.tensor(len(ids)))
     wrong = ended(checks, checks.start({"fields": fields, "runs": 200}))["shown"]
     assert sum("NOT lossless" in line["text"] for line in wrong["lines"]) == 2  # exactly, and by sampling
+
+
+def test_a_test_without_two_cells_is_no_test(session):
+    """A p-value of 1 over one cell would speak for an engine, and for any wrong rule, without having looked."""
+    checks = checks_of(session)
+    few = ended(checks, checks.start({"fields": FIELDS, "runs": 5}))["shown"]
+    assert {row["p_value"] for row in (*few["tests"], *few["rules"])} == {"too few runs"}
+    (said,) = (line["text"] for line in few["lines"] if line["label"] == "what it says")
+    assert said == ENGLISH["proof_too_few"]
+    greedy = ended(checks, checks.start({"fields": {**FIELDS, "temperature": 0}, "runs": 5}))["shown"]
+    (said,) = (line["text"] for line in greedy["lines"] if line["label"] == "what it says")
+    assert said == ENGLISH["proof_certain"] and {row["p_value"] for row in greedy["tests"]} == {"–"}
+
+
+@pytest.mark.parametrize(("alpha", "best", "where"), [(1.0, MOST_K, "top left"), (0.3, 1, "top center")])
+def test_the_name_of_the_best_k_ends_before_the_axis_does(alpha, best, where):
+    figure = speedup_figure(None, (), "run", alpha, Costs(0.1, {}), alpha, 0.1)
+    (ring,) = (trace for trace in figure["data"] if "text" in trace)
+    assert ring["x"] == [best] and ring["textposition"] == where
 
 
 def test_more_runs_than_allowed_are_cut_and_told(session, monkeypatch):

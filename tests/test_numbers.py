@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specdemo.view.numbers import comparable, rounded, show, sign
+from specdemo.view.numbers import comparable, placed, rounded, show, sign, tidy
 
 LIKELIHOODS = st.one_of(
     st.floats(0, 1), st.floats(5e-324, 1e-6), st.floats(0, 60).map(lambda x: 1 - 2**-x), st.floats(1, 1e12)
@@ -61,3 +61,23 @@ def test_neighbours_are_told_apart(a, steps):
 def test_sign():
     assert sign(0.30004, 0.3, 4) == "="
     assert sign(0.3001, 0.3, 4) == "≈"
+
+
+@pytest.mark.parametrize(
+    ("x", "text"),
+    [(0, "0"), (1, "1"), (0.5, "0.5"), (0.2625, "0.2625"), (1 / 3, "0.3333"), (0.9999, "0.9999"), (0.0875, "0.0875")]
+    + [(4.673e-5, "5×10⁻⁵"), (0.0001338, "0.0001"), (0.99996, "0.99996"), (0.1 + 0.2, "0.3")],
+)
+def test_a_mass_is_shown_to_four_places_and_never_as_none_or_all(x, text):
+    assert placed(x) == text
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_masses_as_shown_add_up(a, b):
+    a, b = a / 2, b / 2
+    shown = [float(text) for text in map(placed, (a, b, a + b)) if "×" not in text]
+    assert len(shown) < 3 or shown[0] + shown[1] == pytest.approx(shown[2], abs=1.6e-4)
+
+
+def test_only_rounding_is_tidied():
+    assert [tidy(x) for x in (1 + 2e-16, 1 - 3e-16, 1e-17, 0.3, 1e-9, 1 - 1e-9)] == [1, 1, 0, 0.3, 1e-9, 1 - 1e-9]

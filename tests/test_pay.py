@@ -61,6 +61,9 @@ def test_costs_lie_on_the_lines_through_what_was_measured():
     costs = Costs(0.1, {2: 1.4, 4: 1.5})
     assert [costs.at(k) for k in (0, 1, 2, 3, 4, 6)] == pytest.approx([1.0, 1.2, 1.4, 1.45, 1.5, 1.6])
     assert Costs(0.1, {}).at(7) == 1.0
+    falling = Costs(0.04, {6: 1.35, 8: 1.07})
+    assert [falling.at(k) for k in (6, 7, 8, 12)] == pytest.approx([1.35, 1.21, 1.07, 1.07])
+    assert falling.best_k(0.46) < 8
     assert costs.speedup(0.5, 2) == pytest.approx(1.75 / 1.6) and costs.speedup(0.5, 2, 0.0) == pytest.approx(1.25)
 
 

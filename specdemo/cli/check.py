@@ -73,7 +73,9 @@ def _lines(verdict: Verdict) -> list[tuple[str, str]]:
 
 def _compared(length: int, fit: Fit) -> str:
     what = "first token   " if length == 1 else f"first {length} tokens"
-    chi2 = f"χ² {fit.chi2:.1f} over {fit.cells} cells, p-value {fit.p_value:.2g}"
+    chi2 = "too few runs for χ²"
+    if fit.tested:
+        chi2 = f"χ² {fit.chi2:.1f} over {fit.cells} cells, p-value {fit.p_value:.2g}"
     distance = f"total variation {fit.distance:.4f}, by chance alone {fit.expected_distance:.4f}"
     return f"{what}  {chi2}; {distance}" + (f"; impossible tokens: {fit.impossible}" if fit.impossible else "")
 

@@ -8,7 +8,7 @@ from ..lab.rules import LOSSLESS, RULES
 from ..lab.setting import Setting, draw_count, normalised, seed_of, setting
 from ..view.flow import Part, flow_figure
 from ..view.histogram import histogram_figure
-from ..view.numbers import brief
+from ..view.numbers import brief, placed, tidy
 from ..view.telling import coin_of, steps
 from ..words import Saying, everywhere
 from .asking import Answer, Question, theme_of, told, words_of
@@ -24,11 +24,11 @@ def show(question: Question) -> Answer:
     masses = laws(here.rule, here.p, here.q)
     return {
         "rows": [
-            {part: brief(_tidy(value)) for part, value in zip(Laws._fields, row)}
+            {part: placed(tidy(value)) for part, value in zip(Laws._fields, row)}
             for row in zip(*(row.tolist() for row in masses))
         ],
-        "alpha": brief(masses.kept.sum().item()),
-        "refused_mass": brief(masses.refused.sum().item()),
+        "alpha": placed(tidy(masses.kept.sum().item())),
+        "refused_mass": placed(tidy(masses.refused.sum().item())),
         "wrong": ((masses.law - here.p).abs() > _NOTHING).tolist(),
         "figure": _flow(here, masses, question),
     }
@@ -42,10 +42,10 @@ def compare(question: Question) -> Answer:
 
 
 def _found_out(masses: Laws, here: Setting) -> Answer:
-    far = _tidy(distance(masses.law, here.p))
+    far = tidy(distance(masses.law, here.p))
     needed = draws_needed(masses.law, here.p) if far else None
     return {
-        "law": [brief(_tidy(x), 3) for x in masses.law.tolist()],
+        "law": [brief(tidy(x), 3) for x in masses.law.tolist()],
         "distance": brief(far, 3),
         "draws": None if needed is None else f"{needed:,}",
     }
@@ -111,8 +111,3 @@ def normalise(question: Question) -> Answer:
 def _flow(here: Setting, masses: Laws, question: Question, lit: tuple[Part, ...] | None = None) -> dict[str, object]:
     theme, words = theme_of(question), words_of(question)
     return flow_figure(here.tokens, here.p, masses, here.rule_name != LOSSLESS, theme, words, lit)
-
-
-def _tidy(mass: float) -> float:
-    """A mass that is nothing but rounding is none."""
-    return mass if mass > _NOTHING else 0.0

@@ -4,6 +4,7 @@ What is kept runs straight across. What is refused falls into a pool at the bott
 still missing. All areas have one scale, so that one sees that they add up.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -13,14 +14,18 @@ from ..lab.laws import Laws, distance
 from ..palette import THEMES, Theme, ThemeName
 from ..words import Words
 from .figure import CLEAR, HEAD, Figure, layout, stripes
-from .numbers import brief
-from .spelling import literal, name
+from .numbers import placed, tidy
+from .spelling import literal, name, width
 
 #: Pixels: a mass of 1, the least height of a lane, between lanes, above the pool, a text that fits into a band.
 _ONE, _LEAST, _BETWEEN, _ABOVE, _TEXT = 190, 40, 10, 24, 19
 
 #: Pixels above the lanes, for the columns' titles, and below the pool, for what it holds.
 _TITLES, _FOOT = 26, 32
+
+#: Pixels of a column of text, and between the blocks, the text and the edge; what is no text in a note.
+_COLUMN, _EDGE = 9, 14
+_TAG = re.compile("<[^>]*>")
 
 #: Of the width, from left to right: the draft's blocks, the pool, the blocks of what comes out.
 _DRAFT, _POOL, _OUT = (0.0, 0.09), (0.44, 0.56), (0.91, 1.0)
@@ -73,22 +78,23 @@ def flow_figure(
     """`lit`: the parts that stand out while one round is followed; None: all of them."""
     colours, chances = THEMES[theme], p.tolist()
     lanes, pool = _places(chances, masses)
-    refused = masses.refused.sum().item()
+    notes = [
+        note
+        for i, lane in enumerate(lanes)
+        for note in _lane_notes(i, lane, name(tokens[i], i, 8), chances, masses, lossy, colours, words)
+    ]
+    refused = tidy(masses.refused.sum().item())
     key, mass = ("lab_flow_lossy", distance(masses.law, p)) if lossy else ("lab_flow_lossless", refused)
-    heading = words["lab_flow"], words[key].format(mass=brief(mass))
+    heading = words["lab_flow"], words[key].format(mass=placed(mass))
     height = HEAD + _TITLES + pool.bottom + _FOOT
     look = layout(heading, theme, round(height)) | {
-        "margin": {"l": 88, "r": 118, "t": HEAD + _TITLES, "b": _FOOT},
+        "margin": _sides(notes) | {"t": HEAD + _TITLES, "b": _FOOT},
         "xaxis": {"range": [0, 1], "visible": False},
         "yaxis": {"range": [pool.bottom, 0], "visible": False, "automargin": False},
         "shapes": _ribbons(lanes, colours, lit) + _differences(chances, masses, lanes, colours),
         "annotations": [
             *_titles(colours, words),
-            *(
-                note
-                for i, lane in enumerate(lanes)
-                for note in _lane_notes(i, lane, name(tokens[i], i, 8), chances, masses, lossy, colours, words)
-            ),
+            *notes,
             *([_pool_note(refused, colours, words)] if refused > _NOTHING else []),
         ],
     }
@@ -134,7 +140,7 @@ def _blocks(
 ) -> list[dict[str, Any]]:
     """The blocks at both ends of each lane, and the pool."""
     seen = range(len(lanes))
-    kept, refused, again = (brief(row.sum().item()) for row in (masses.kept, masses.refused, masses.refilled))
+    kept, refused, again = (placed(tidy(row.sum().item())) for row in (masses.kept, masses.refused, masses.refilled))
     drafted = [_strength(lit, 1, ("draft", i), ("kept", i)) for i in seen]
     came = [_strength(lit, 1, ("kept", i)) for i in seen]
     lost = [_strength(lit, 1, ("draft", i), ("refused", i)) for i in seen]
@@ -259,32 +265,43 @@ def _lane_notes(
     words: Words,
 ) -> list[dict[str, Any]]:
     drawn, kept, refused, again, law = (
-        row[i].item() for row in (masses.drawn, masses.kept, masses.refused, masses.refilled, masses.law)
+        tidy(row[i].item()) for row in (masses.drawn, masses.kept, masses.refused, masses.refilled, masses.law)
     )
     head = f"<b>{literal(token)}</b>"
-    wrong = f' <b style="color:{colours.lossy}">p {brief(p[i], 3)}</b>' if abs(law - p[i]) > _NOTHING else ""
-    sum_ = f"{brief(kept, 3)} + {brief(again, 3)}"
-    end = f'{head} {brief(law, 3)}{wrong}<br><span style="font-size:14px;color:{colours.muted}">= {sum_}</span>'
+    wrong = f' <b style="color:{colours.lossy}">p {placed(p[i])}</b>' if abs(law - p[i]) > _NOTHING else ""
+    sum_ = f"{placed(kept)} + {placed(again)}"
+    end = f'{head} {placed(law)}{wrong}<br><span style="font-size:14px;color:{colours.muted}">= {sum_}</span>'
     notes = [
-        _note(_DRAFT[0], lane.kept.top + 12, f"{head} {brief(drawn, 3)}", colours.text, xanchor="right", xshift=-8),
+        _note(_DRAFT[0], lane.kept.top + 12, f"{head} {placed(drawn)}", colours.text, xanchor="right", xshift=-8),
         _note(_OUT[1], lane.kept.top + 18, end, colours.text, xanchor="left", xshift=8, align="left"),
     ]
     if lane.kept.height >= _TEXT:
         notes.append(
-            _note(0.5, lane.kept.middle, literal(words["lab_kept_mass"].format(mass=brief(kept, 3))), colours.text)
+            _note(0.5, lane.kept.middle, literal(words["lab_kept_mass"].format(mass=placed(kept))), colours.text)
         )
     if lane.refused.height >= _TEXT:
-        text = f"− {brief(refused, 3)}"
+        text = f"− {placed(refused)}"
         notes.append(_note(_DRAFT[1], lane.refused.middle, text, colours.text, xanchor="left", xshift=6))
     if lane.again.height >= _TEXT:
         notes.append(
-            _note(_OUT[0], lane.again.middle, f"+ {brief(again, 3)}", colours.text, xanchor="right", xshift=-6)
+            _note(_OUT[0], lane.again.middle, f"+ {placed(again)}", colours.text, xanchor="right", xshift=-6)
         )
     return notes
 
 
+def _sides(notes: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Margins that hold what stands at both ends of the lanes."""
+
+    def room(x: float, anchor: str) -> float:
+        texts = [note["text"] for note in notes if (note["x"], note["xanchor"]) == (x, anchor)]
+        lines = [line for text in texts for line in re.sub(_TAG, "", text.replace("<br>", "\n")).split("\n")]
+        return _EDGE + _COLUMN * max(sum(map(width, line)) for line in lines)
+
+    return {"l": room(_DRAFT[0], "right"), "r": room(_OUT[1], "left")}
+
+
 def _pool_note(refused: float, colours: Theme, words: Words) -> dict[str, Any]:
-    text = literal(words["lab_pool"].format(mass=brief(refused)))
+    text = literal(words["lab_pool"].format(mass=placed(refused)))
     return _note(0.5, 0, text, colours.text, yref="paper", yanchor="top", yshift=-6)
 
 

@@ -11,6 +11,9 @@ _TINY, _HUGE = 1e-4, 1e4
 #: As many digits as a float can have.
 _ALL = 17
 
+#: Of a sum of masses in float64.
+_ROUNDING = 1e-12
+
 
 def show(x: float, digits: int = 4) -> str:
     """x ≥ 0 with `digits` significant digits, more where it would else round to 1 without being 1.
@@ -32,6 +35,24 @@ def brief(x: float, digits: int = 4) -> str:
     """As `show`, without the zeros at the end: 0.5 -> "0.5"."""
     text = show(x, digits)
     return text.rstrip("0").rstrip(".") if "." in text and "×" not in text else text
+
+
+def placed(mass: float) -> str:
+    """A mass between 0 and 1 to four places: what is to be added up must not be rounded by its own size.
+
+    0.2625 -> "0.2625", 1/3 -> "0.3333"; only what four places would make nothing, or all, has more.
+    """
+    if mass in (0, 1):
+        return f"{mass:.0f}"
+    text = f"{mass:.4f}"
+    if float(text) in (0, 1):
+        return show(mass, 1) if mass < 0.5 else brief(mass)
+    return text.rstrip("0")
+
+
+def tidy(mass: float) -> float:
+    """A mass that misses 0 or 1 only by the rounding of a sum is just that."""
+    return next((whole for whole in (0.0, 1.0) if abs(mass - whole) <= _ROUNDING), mass)
 
 
 def rounded(x: float, digits: int = 4) -> float:

@@ -51,8 +51,8 @@ def tests(verdict: Verdict, words: Words = ENGLISH) -> list[dict[str, object]]:
 def _numbers(fit: Fit, words: Words) -> dict[str, str]:
     chi2 = "∞" if fit.impossible else f"{fit.chi2:.1f}"
     return {
-        "chi2": words.say("proof_chi2", chi2=chi2, cells=fit.cells),
-        "p_value": _p_value(fit.p_value),
+        "chi2": words.say("proof_chi2", chi2=chi2, cells=fit.cells) if fit.tested else "–",
+        "p_value": _p_value(fit.p_value) if fit.tested else "–" if fit.certain else words["proof_untested"],
         "distance": words.say("proof_distance", distance=f"{fit.distance:.4f}", chance=f"{fit.expected_distance:.4f}"),
     }
 
@@ -130,10 +130,13 @@ def _meaning(fits: Sequence[Fit], words: Words) -> str:
     """Of the worst of the tests."""
     if impossible := sum(fit.impossible for fit in fits):
         return words.say("proof_impossible", count=f"{impossible:,}")
-    if all(fit.cells == 1 for fit in fits):
+    if all(fit.certain for fit in fits):
         return words["proof_certain"]
-    p = min(fit.p_value for fit in fits)
-    values = {"p": _p_value(p), "n": len(fits)}
+    tested = [fit.p_value for fit in fits if fit.tested]
+    if not tested:
+        return words["proof_too_few"]
+    p = min(tested)
+    values = {"p": _p_value(p), "n": len(tested)}
     if p >= _UNREMARKABLE:
         return words.say("proof_fits", **values)
     if p >= _TINY:

@@ -2,7 +2,7 @@
 
 export const SIDES = ["q", "p"];
 
-const DIGITS = 6;
+const DIGITS = 4; // that a field shows, as the columns beside it do
 
 export class Values {
   constructor({ tokens, q, p }) {
