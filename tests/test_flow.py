@@ -97,7 +97,8 @@ def test_a_name_is_only_a_name():
 
 def test_what_stands_beside_the_lanes_has_room():
     names = ["everything else", "␣caused", "中文词语", "A"]
-    p, q = (torch.tensor(row, dtype=torch.float64) for row in ([0.00012, 0.4, 0.1, 0.49988], [0.5, 0.00004, 0.4, 0.09996]))
+    masses = [0.00012, 0.4, 0.1, 0.49988], [0.5, 0.00004, 0.4, 0.09996]
+    p, q = (torch.tensor(row, dtype=torch.float64) for row in masses)
     for rule in RULES:
         look = flow_figure(names, p, laws(RULES[rule], p, q), rule != LOSSLESS, "light", WORDS["en"])["layout"]
         for side, anchor, end in (("l", "right", 0.0), ("r", "left", 1.0)):

@@ -14,7 +14,7 @@ from plotly import graph_objects as go
 from tiny import tiny_pair
 
 from specdemo import maths
-from specdemo.check import FALSE_ALARM
+from specdemo.check import FALSE_ALARM, Exact, Verdict
 from specdemo.metrics import measure
 from specdemo.pay import MOST_K, Costs
 from specdemo.session import Here, Library, Session, proof
@@ -24,6 +24,7 @@ from specdemo.session.pay import KS, MOST_LENGTH, MOST_TURNS, Pay
 from specdemo.trace import load
 from specdemo.ui.serve import TRACES
 from specdemo.view.economy import speedup_figure
+from specdemo.view.proof import conclusions
 from specdemo.view.shares import Sample, shares_figure
 from specdemo.words import ENGLISH, LANGUAGES
 
@@ -141,6 +142,10 @@ def test_the_name_of_the_best_k_ends_before_the_axis_does(alpha, best, where):
     figure = speedup_figure(None, (), "run", alpha, Costs(0.1, {}), alpha, 0.1)
     (ring,) = (trace for trace in figure["data"] if "text" in trace)
     assert ring["x"] == [best] and ring["textposition"] == where
+
+
+def test_nothing_is_said_of_what_was_not_looked_at():
+    assert [line["label"] for line in conclusions(Verdict(Exact()), 5)] == [ENGLISH["proof_through"]]
 
 
 def test_more_runs_than_allowed_are_cut_and_told(session, monkeypatch):

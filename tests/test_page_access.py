@@ -3,7 +3,7 @@
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
-from test_page import browser, serve, server, tab, tiny  # noqa: F401
+from test_page import NARROW, browser, serve, server, tab, tiny  # noqa: F401
 
 from specdemo.words import WORDS
 
@@ -13,6 +13,19 @@ VISIBLE_FOCUS = """() => {
     const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(document.activeElement);
     return document.activeElement === document.body
         || (outlineStyle !== "none" && parseFloat(outlineWidth) >= 2) || boxShadow !== "none";
+}"""
+
+#: What is seen to the end nowhere: it reaches out of the window, and of a box that does not scroll, or has no width.
+CUT_OFF = """() => {
+    const scrolled = ".sd-lab-scroll, .sd-strip, .sd-table-box, .sd-pane";
+    const seen = (e) => e.checkVisibility() && getComputedStyle(e).opacity !== "0";
+    return [...document.querySelectorAll("button, select, input, textarea, summary, h1, h2, h3, p, dd, figure span")]
+        .filter((e) => seen(e) && !e.closest(scrolled))
+        .filter((e) => {
+            const { left, right, width } = e.getBoundingClientRect();
+            return left < 0 || right > innerWidth + 1 || (e.matches("input[type=range]") && width < 60);
+        })
+        .map((e) => e.outerHTML.slice(0, 120));
 }"""
 
 
@@ -67,6 +80,25 @@ def test_still_where_motion_is_not_wanted(tiny, tab):  # noqa: F811
         return animationName !== "none" || (transitionProperty !== "none" && parseFloat(transitionDuration) > 0);
     }).map((e) => e.className)"""
     assert page.page.evaluate(moving) == []
+
+
+@pytest.mark.parametrize("query", ["?lang=en", "?lang=zh", "?view=projector"])
+@pytest.mark.parametrize("viewport", [NARROW, LECTURE])
+def test_nothing_is_cut_off_at_the_side(tiny, tab, viewport, query):  # noqa: F811
+    page = tab(tiny, viewport=viewport, query=query, figures=True).wait("recorded").page
+    for name in ("race", "lab", "proof", "pay"):
+        page.click(f"#sd-tab-{name}-button")
+        if name in ("race", "lab", "pay"):
+            page.wait_for_selector("figure .main-svg >> visible=true")
+        assert page.evaluate(CUT_OFF) == [], name
+
+
+@pytest.mark.parametrize("viewport", [LECTURE, HALL])
+def test_a_projector_tells_the_prompt_of_a_run_that_is_not_the_form_s(tiny, tab, viewport):  # noqa: F811
+    page = tab(tiny, viewport=viewport, query="?view=projector&run=code").wait("recorded")
+    expect(page.page.locator(".sd-asked q")).to_be_in_viewport()
+    page.set("the hand").run().wait("done")
+    expect(page.page.locator(".sd-asked q")).to_be_hidden()
 
 
 @pytest.mark.parametrize("viewport", [LECTURE, HALL])

@@ -10,6 +10,13 @@ from specdemo.words import WORDS
 
 ZH = WORDS["zh"]
 
+#: What is framed stands above the panel, or begins at the top where it is higher than that.
+ABOVE = """() => {
+    const look = document.querySelector(".sd-lesson-look")?.getBoundingClientRect();
+    const foot = document.querySelector(".sd-lesson").getBoundingClientRect().top;
+    return look && look.height > 40 && look.top >= 0 && (look.bottom <= foot || look.top < 20);
+}"""
+
 
 def test_the_lesson_is_walked_by_keyboard_alone(tiny, tab):  # noqa: F811
     page = tab(tiny, viewport=LECTURE, locale="zh-CN", figures=True).wait("recorded").page
@@ -23,7 +30,7 @@ def test_the_lesson_is_walked_by_keyboard_alone(tiny, tab):  # noqa: F811
         expect(part("shown")).to_have_text("")
         keys.press("Space")
         expect(part("shown")).to_have_text(ZH[f"lesson_{step}_show"])
-        expect(part("look")).to_be_in_viewport()
+        page.wait_for_function(ABOVE)
         assert english_on(page) == set()
         keys.press("Space")
     expect(part("look")).to_have_count(0)
@@ -40,6 +47,17 @@ def test_keys_that_come_before_the_lesson_wait_for_it(tiny, tab):  # noqa: F811
     page.keyboard.press("Space")
     held.pop().continue_()
     expect(page.locator(".sd-lesson-title")).to_have_text(WORDS["en"][f"lesson_{STEPS[1]}_title"])
+
+
+def test_numbers_that_the_lesson_speaks_of_are_there_on_a_projector(tiny, tab):  # noqa: F811
+    page = tab(tiny, viewport=LECTURE, query="?view=projector").wait("recorded").page
+    told = page.locator(".sd-stat-per_pass")
+    expect(told.first).to_be_hidden()
+    page.click(".sd-lesson-switch")
+    for lane in told.all():
+        expect(lane).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(told.first).to_be_hidden()
 
 
 def test_the_lesson_goes_back_and_can_be_left(tiny, tab):  # noqa: F811

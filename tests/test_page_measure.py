@@ -31,6 +31,7 @@ def test_is_it_lossless_on_the_page(tiny, tab):
     proof.locator(".sd-proof-runs").fill("40")
     proof.locator(".sd-proof-runs").press("Enter")
     page.page.wait_for_selector(".sd-proof[data-phase=done]")
+    expect(proof.locator(".sd-measure-settings")).to_have_text("K 3 · temperature 0.8 · seed 3 · “the hand”")
     rows = proof.locator(".sd-proof-tests tbody tr")
     expect(rows.nth(0)).to_contain_text("first token")
     expect(rows.nth(1)).to_contain_text("the target alone")

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 from test_library import hostile
-from test_page import LIMIT_MS, NARROW, WIDE, Endless, browser, serve, server, tab, tiny, written  # noqa: F401 (fixtures)
+from test_page import LIMIT_MS, NARROW, WIDE, Endless, browser, serve, server, tab, tiny, written  # noqa: F401
 from tiny import tiny_pair
 
 from specdemo.records import Outcome
@@ -364,7 +364,8 @@ def test_the_link_that_is_copied_leads_to_the_same_settings(tiny, tab):  # noqa:
     page.page.click("#sd-link")
     expect(page.page.locator("#sd-link[data-copied]")).to_have_count(1)
     link = page.page.evaluate("navigator.clipboard.readText()")
-    assert sorted(parse_qs(urlsplit(link).query, keep_blank_values=True)) == ["k", "length", "prompt", "run", "seed", "tab"]
+    said = parse_qs(urlsplit(link).query, keep_blank_values=True)
+    assert sorted(said) == ["k", "length", "prompt", "run", "seed", "tab"]
     other = tab(tiny, query=link.removeprefix(tiny.url))
     expect(other.page.locator("#sd-prompt textarea")).to_have_value("a & b = 你?")
     assert form(other) == form(page)

@@ -93,7 +93,7 @@ def plan(request: Request, question: Question) -> Plan:
     wanted = {name: _count(name, question.get(name)) for name in ("turns", "length")}
     turns, length = min(wanted["turns"], MOST_TURNS), min(wanted["length"], MOST_LENGTH)
     head = {
-        "prompt": request.prompt,
+        **request.told(),
         "turns": turns,
         "length": length,
         "clamped": (turns, length) != (wanted["turns"], wanted["length"]),

@@ -46,12 +46,9 @@ def plan(request: Request, question: Question) -> Plan:
     if not is_whole(wanted) or wanted < 1:
         raise Refusal("proof_bad_runs", runs=repr(wanted)[:40], most=f"{MOST_RUNS:,}")
     runs = min(wanted, MOST_RUNS)
-    params = request.params
     head = {
-        "prompt": request.prompt,
+        **request.told(),
         "k": request.k,
-        "temperature": params.temperature,
-        "seed": params.seed,
         "runs": runs,
         "asked": min(wanted, 10**12),
         "clamped": wanted > runs,

@@ -2,7 +2,7 @@
 
 import inspect
 import secrets
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from ..models import CATALOGUE, PairSpec
 from ..pace import USUAL_K
@@ -81,6 +81,10 @@ class Request:
                 max_new_tokens=_whole("field_length", length, 1, MAX_LENGTH),
             ),
         )
+
+    def told(self) -> dict[str, object]:
+        """For the page: the prompt and how its tokens are drawn; K is for whoever has one."""
+        return {"prompt": self.prompt, "chat": self.chat, **asdict(self.params)}
 
 
 #: The names of what `Request.of` takes.

@@ -87,7 +87,7 @@ def contrast_rows(verdict: Verdict, words: Words = ENGLISH) -> list[dict[str, st
 
 def conclusions(verdict: Verdict, asked: int, words: Words = ENGLISH) -> list[dict[str, str]]:
     """Lines {"label", "text"}: what was found exactly, what by sampling, and what that means and does not."""
-    lines = [_entry(words, "proof_exact", _exact(verdict.exact, words))]
+    lines = [_entry(words, "proof_exact", _exact(verdict.exact, words))] if verdict.exact.positions else []
     if verdict.comparisons:
         first = verdict.comparisons[0].engine
         lines += [

@@ -15,10 +15,12 @@ export class Values {
     return this.tokens.length;
   }
 
-  /** What a field shows. */
+  /** What a field shows: 0.2625, and 5e-5 where so few places would leave nothing. */
   text(side, i) {
     const value = this[side][i];
-    return typeof value === "number" ? String(+value.toFixed(DIGITS)) : value;
+    if (typeof value !== "number") return value;
+    const text = String(+value.toFixed(DIGITS));
+    return +text === 0 && value > 0 ? value.toExponential(0) : text;
   }
 
   number(side, i) {

@@ -13,6 +13,8 @@ export class Lesson {
     this.part = (name) => panel.querySelector(`.sd-lesson-${name}`);
     this.step = 0;
     speak(panel);
+    for (const scroll of ["wheel", "touchmove"])
+      document.addEventListener(scroll, () => this.moved?.disconnect(), { passive: true });
     this.part("next").addEventListener("click", () => this.next());
     this.part("back").addEventListener("click", () => this.go(this.step - 1));
     this.part("leave").addEventListener("click", () => this.leave());
@@ -82,15 +84,25 @@ export class Lesson {
     this.part("words").focus({ preventScroll: true });
   }
 
-  /** Frame a part of the page and bring it above the panel. */
+  /** Frame a part of the page and keep it above the panel while figures are drawn, until the reader scrolls. */
   look(element) {
     document.querySelector(".sd-lesson-look")?.classList.remove("sd-lesson-look");
+    this.moved?.disconnect();
     if (!element) return;
     element.classList.add("sd-lesson-look");
+    let begun = false; // it is called once for what is there already
+    this.moved = new ResizeObserver(() => {
+      this.bring(element, begun || calm() ? "instant" : "smooth");
+      begun = true;
+    });
+    for (const part of [element, document.body]) this.moved.observe(part);
+  }
+
+  bring(element, behavior) {
     const box = element.getBoundingClientRect();
     const foot = this.panel.getBoundingClientRect().top - MARGIN;
     const top = Math.max(MARGIN, foot - box.height);
-    window.scrollBy({ top: box.top - top, behavior: calm() ? "instant" : "smooth" });
+    window.scrollBy({ top: box.top - top, behavior });
   }
 }
 

@@ -50,6 +50,7 @@ class Proof {
       })),
       choice,
     );
+    this.tests.parentElement.hidden = !tests.length;
     this.rules.parentElement.hidden = !rules.length;
     fill(
       this.rules,

@@ -1,9 +1,8 @@
 // The runs that can be looked at: those that come with the page, those of this visit, and what a file holds.
 
+import { short } from "../shared/format.js";
 import { make } from "../shared/make.js";
 import { say, tell } from "../shared/words.js";
-
-const SHORT = 60; // characters of a prompt
 
 export class Runs {
   /** `onShow(run)` is called with the id of a run that the reader wants to see, `onFile(file)` with a file. */
@@ -77,8 +76,7 @@ function named({ number, head, origin }) {
   const { fork, prompt } = head;
   if (fork && origin) return say("run_forked", { number, origin, round: fork.round + 1, token: fork.given });
   if (fork) return say("run_forked_file", { number, round: fork.round + 1, token: fork.given });
-  const short = prompt.length > SHORT ? `${prompt.slice(0, SHORT)}…` : prompt;
-  return say(head.recorded ? "run_opened" : "run_named", { number, prompt: short });
+  return say(head.recorded ? "run_opened" : "run_named", { number, prompt: short(prompt) });
 }
 
 /** Files that are dropped on the stage. */

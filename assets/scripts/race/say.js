@@ -2,6 +2,7 @@
 
 import { bytes, parameters } from "../shared/format.js";
 import { sentence } from "../shared/phase.js";
+import { settings } from "../shared/settings.js";
 import { say, tell } from "../shared/words.js";
 
 const ANSWERS = ["sent", "failed"];
@@ -34,8 +35,9 @@ export class Say {
 
   /** With what the run on the page was asked for. */
   run(head) {
-    tell(this.settings, () => settings(head).join(" · "));
+    tell(this.settings, () => [...left(head), ...settings(head)].join(" · "));
     this.asked.hidden = false;
+    this.asked.classList.toggle("sd-as-in-form", !head.recorded); // a projector has no line for it twice
     this.asked.querySelector("q").textContent = head.prompt;
   }
 
@@ -64,14 +66,6 @@ export class Say {
   }
 }
 
-function settings(head) {
-  const { fork } = head;
-  const left = fork ? [say("fork_told", { round: fork.round + 1, token: fork.given })] : [];
-  const parts = [...left, `K ${head.k ?? say("short_auto")}`, `${say("short_temperature")} ${head.temperature}`];
-  if (head.top_k > 0) parts.push(`top-k ${head.top_k}`);
-  if (head.top_p < 1) parts.push(`top-p ${head.top_p}`);
-  if (head.min_p > 0) parts.push(`min-p ${head.min_p}`);
-  if (head.seed !== null) parts.push(`${say("short_seed")} ${head.seed}`);
-  if (head.chat === false) parts.push(say("short_raw"));
-  return parts;
+function left({ fork }) {
+  return fork ? [say("fork_told", { round: fork.round + 1, token: fork.given })] : [];
 }

@@ -14,7 +14,8 @@ export class Figure {
     this.named = named;
     this.rows = rows;
     this.waiting = null; // a figure that came while its tab was closed
-    onShown(element.parentElement, () => this.catchUp());
+    onShown(element.parentElement, () => this.waiting && this.draw(this.waiting));
+    new ResizeObserver(() => this.fit()).observe(this.box);
   }
 
   async draw(figure) {
@@ -32,13 +33,14 @@ export class Figure {
     const layout = this.fitted(figure);
     this.box.style.height = `${layout.height}px`; // else a window that changes its width lets it collapse
     await library.react(this.box, figure.data, layout, this.config);
+    await this.fit();
   }
 
-  /** The tab is open again: what came meanwhile, or the same in what may be another width. */
-  async catchUp() {
-    if (this.waiting) await this.draw(this.waiting);
-    // Plotly keeps the width that a figure had, even where it draws another one.
-    if (this.box.classList.contains("js-plotly-plot")) (await plotly()).Plots.resize(this.box);
+  /** Plotly looks at the window alone, and keeps the width that a figure had: here the room for it has changed. */
+  async fit() {
+    const drawn = this.box.querySelector(".main-svg");
+    if (!drawn || !isShown(this.box)) return;
+    if (Math.abs(drawn.getBoundingClientRect().width - this.box.clientWidth) > 1) (await plotly()).Plots.resize(this.box);
   }
 
   /** The heading and what the colours mean. */

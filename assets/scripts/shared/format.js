@@ -2,6 +2,7 @@
 
 const TINY = 1e-4; // below it a probability is written with a power of ten
 const ALL = 17; // as many digits as a float can have
+const SHORT = 60; // characters of a prompt
 
 export function fill(sentence, values) {
   return sentence.replace(/\{(\w+)\}/g, (whole, key) => (key in values ? String(values[key]) : whole));
@@ -44,4 +45,9 @@ export function bytes(x) {
 
 export function parameters(x) {
   return x >= 1e9 ? `${(x / 1e9).toFixed(1)} B` : `${(x / 1e6).toFixed(x < 2e7 ? 1 : 0)} M`;
+}
+
+/** The beginning of a prompt. */
+export function short(prompt) {
+  return prompt.length > SHORT ? `${prompt.slice(0, SHORT)}…` : prompt;
 }

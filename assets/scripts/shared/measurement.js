@@ -1,8 +1,10 @@
 // A measurement on the server: begun, looked at until it ends, and stopped.
 
 import { onceBack } from "./connection.js";
+import { short } from "./format.js";
 import { PAGE } from "./identity.js";
 import { sentence } from "./phase.js";
+import { settings } from "./settings.js";
 import { isShown } from "./shown.js";
 import { tell } from "./words.js";
 
@@ -28,6 +30,7 @@ export class Measurement {
     this.question = question;
     this.onNews = onNews;
     this.sentence = root.querySelector(".sd-measure-text");
+    this.asked = root.querySelector(".sd-measure-settings");
     this.clamped = root.querySelector(".sd-measure-clamped");
     this.bar = root.querySelector(".sd-measure-bar");
     this.go = root.querySelector("[type=submit]");
@@ -121,6 +124,9 @@ export class Measurement {
   phase(phase, head) {
     const [key, values] = this.words[phase.name]?.(phase) ?? sentence(phase);
     tell(this.sentence, key, values);
+    // A stop and a lost connection are said of what was asked for before.
+    if (head) tell(this.asked, () => [...settings(head), `“${short(head.prompt)}”`].join(" · "));
+    else if (phase.name === "sent") tell(this.asked, () => "");
     this.clamped.hidden = !head?.clamped;
     if (head?.clamped) tell(this.clamped, this.words.clamped, head);
     const on = phase.name !== "idle" && !FINAL.includes(phase.name);
