@@ -249,7 +249,7 @@ def test_it_does_not_report_to_anybody(place):
     assert not usage_lib.usage_stats_enabled()
 
 
-ADDRESSES = ["127.0.0.1:{}", "ray://127.0.0.1:{}", "[::1]:{}", "no.such.host.invalid:{}", "127.0.0.1:9{}"]
+ADDRESSES = ["127.0.0.1:{}", "[::1]:{}", "no.such.host.invalid:{}", "127.0.0.1:9{}"]
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
@@ -257,6 +257,11 @@ def test_an_address_at_which_nobody_answers_is_refused_at_the_door(address, monk
     monkeypatch.setattr(subprocess, "run", None)  # nothing is started
     with pytest.raises(ConnectionError, match=r"^nobody answers there \(.+\)$"):
         address_module.check(address.format(free_port()))
+
+
+def test_rays_client_is_refused_before_anything_is_left_on_the_cluster():
+    with pytest.raises(ConnectionError, match="cannot stream; give the HOST:PORT"):
+        address_module.check("ray://127.0.0.1:10001")
 
 
 def test_who_answers_but_is_no_cluster_is_given_up(monkeypatch):

@@ -9,7 +9,7 @@ import sys
 #: Seconds for somebody to open the door, and for a cluster to take a process in.
 _DOOR_S, _CLUSTER_S = 3.0, 30.0
 
-_HOST_AND_PORT = re.compile(r"(?:ray://)?\[?(.+?)\]?:(\d+)")
+_HOST_AND_PORT = re.compile(r"\[?(.+?)\]?:(\d+)")
 
 #: By another process, which can be ended in the midst of it.
 _JOIN = "import sys, ray; ray.init(sys.argv[1], log_to_driver=False, logging_level=50)"
@@ -17,6 +17,8 @@ _JOIN = "import sys, ray; ray.init(sys.argv[1], log_to_driver=False, logging_lev
 
 def check(address: str) -> None:
     """Raises ConnectionError that says why no work could be done there."""
+    if address.startswith("ray://"):
+        raise ConnectionError("Ray's client cannot stream; give the HOST:PORT of the cluster itself")
     if place := _HOST_AND_PORT.fullmatch(address):
         _knock(place[1], int(place[2]))
     environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
