@@ -154,6 +154,7 @@ def test_a_forecast_is_the_median_of_late_runs_of_that_pair():
     for seconds in (9.0, 1.0, 2.0):
         forecast.learn("a", 10, seconds)
     forecast.learn("b", 1, 50.0)
+    forecast.learn("a", 0, 100.0)  # no run, but a question about the pair
     assert forecast.seconds("a", 30) == 6.0 and forecast.seconds("b", 2) == 100.0
     for _ in range(30):
         forecast.learn("a", 10, 5.0)

@@ -268,8 +268,9 @@ def test_who_answers_but_is_no_cluster_is_given_up(monkeypatch):
     """Ray would ask for ever, and complain."""
     monkeypatch.setattr(address_module, "_CLUSTER_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
+        here = f"127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(ConnectionError, match="no Ray cluster answered"):
-            address_module.check(f"127.0.0.1:{silent.getsockname()[1]}")
+            address_module.check(here)
 
 
 def test_what_ray_says_of_an_address_is_one_line():

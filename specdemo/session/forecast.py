@@ -17,7 +17,10 @@ class Forecast:
         self._lock = threading.Lock()
 
     def learn(self, pair: Hashable, length: int, seconds: float) -> None:
-        """A run of the pair, for which `length` tokens were asked, had the machine for so long."""
+        """A run of the pair, for which `length` tokens were asked, had the machine for so long. What writes none is no
+        run."""
+        if not length:
+            return
         with self._lock:
             self._rates.append((pair, seconds / length))
 

@@ -46,8 +46,8 @@ class Written(TypedDict):
 class Over(TypedDict):
     """The last word of a run: done or stopped, the text of each lane, and the numbers of the page.
 
-    why     of a run that is done, of each lane: stop (a stop token), cap (as long as was asked for), context (no room is
-            left) or time (the server gives a run no longer)
+    why     of a run that is done, of each lane: stop (a stop token), cap (as long as was asked for), context (no room
+            is left) or time (the server gives a run no longer)
     most_s  the seconds that a run has, where a lane ended by them; else null
     """
 
