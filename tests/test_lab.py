@@ -274,6 +274,8 @@ def test_what_is_no_distribution_is_named():
 
     assert wrong(q=[0.2, -0.4, 0.3, 0.9]) == ("q of B is -0.4; it must be a number from 0 to 1.", "q")
     assert wrong(p=[0.5, 0.1, 0.1, "abc"]) == ("p of D is abc; it must be a number from 0 to 1.", "p")
+    turned, _ = wrong(tokens=["\u202eA", "B", "C", "D"], p=["\u202e9", 0.1, 0.1, 0.3])
+    assert turned == "p of '\\u202eA' is '\\u202e9'; it must be a number from 0 to 1."
     assert wrong(p=[0.5, 0.1, None, 0.3]) == ("p of C is empty; it must be a number from 0 to 1.", "p")
     assert wrong(q=[0.2, 0.4, 0.3, 0.2]) == ("q sums to 1.1; a distribution must sum to 1.", "q")
 

@@ -130,6 +130,7 @@ def test_what_is_no_distribution_is_named_kept_and_mended(lab):
         ("-0.2", "q of A is -0.2; it must be a number from 0 to 1."),
         ("abc", "q of A is abc; it must be a number from 0 to 1."),
         ("", "q of A is empty; it must be a number from 0 to 1."),
+        ("1/2/3", "q of A is 1/2/3; it must be a number from 0 to 1."),
         ("0.7", "q sums to 1.5; a distribution must sum to 1."),
     ]:
         here.field("q", 0).fill(typed)
@@ -138,6 +139,18 @@ def test_what_is_no_distribution_is_named_kept_and_mended(lab):
     here.page.click(".sd-lab-refusal button")
     expect(here.refused()).to_have_count(0)
     assert [float(v) for v in here.values("q")] == pytest.approx([x / 1.5 for x in (0.7, 0.4, 0.3, 0.1)], abs=5.1e-5)
+
+
+def test_values_that_change_while_they_are_normalised_are_left_alone(lab):
+    here = lab()
+    here.field("q", 0).fill("0.7")
+    expect(here.refused()).to_have_count(1)
+    here.page.evaluate("""() => {
+        document.querySelector(".sd-lab-refusal button").click();
+        document.querySelector(".sd-lab-add").click();
+    }""")
+    expect(here.refused()).to_have_text("q sums to 1.5; a distribution must sum to 1.")
+    assert here.values("q") == ["0.7", "0.4", "0.3", "0.1", "0"]
 
 
 def test_tokens_come_and_go(lab):

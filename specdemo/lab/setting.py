@@ -69,7 +69,7 @@ def _distribution(side: str, values: object, tokens: Sequence[str]) -> torch.Ten
         raise NoDistribution(side, "lab_value_count", side=side, count=count, tokens=len(tokens))
     for token, value in zip(tokens, values):
         if not is_real(value) or not 0 <= value <= 1:
-            raise NoDistribution(side, "lab_no_probability", side=side, token=token, value=_shown(value))
+            raise NoDistribution(side, "lab_no_probability", side=side, token=_plain(token), value=_shown(value))
     total = math.fsum(values)
     if abs(total - 1) > NEAR:
         raise NoDistribution(side, "lab_no_sum", side=side, total=f"{total:.6g}")
@@ -111,4 +111,9 @@ def seed_of(question: Mapping[str, object]) -> int:
 def _shown(value: object) -> object:
     if value is None or value == "":
         return Saying("lab_nothing")
-    return as_text(value)[:LONGEST] if isinstance(value, str) else reprlib.repr(value)
+    return _plain(as_text(value)[:LONGEST]) if isinstance(value, str) else reprlib.repr(value)
+
+
+def _plain(text: str) -> str:
+    """What a sentence can hold: a mark that turns its direction, say, would change all that stands behind it."""
+    return text if text.isprintable() else repr(text)

@@ -24,11 +24,8 @@ class Lab {
     this.server = questions(QUESTIONS, "lab");
     this.refusal = this.root.querySelector(".sd-lab-refusal");
     speak(this.root);
-    const again = () => this.again();
-    const lost = () => {
-      this.refuse({ refused: noAnswer, side: null });
-      onceBack(again);
-    };
+    this.again = this.again.bind(this);
+    const lost = () => this.lost();
     this.flow = new Figure(this.root.querySelector("[data-figure=flow]"), props.plotly, { named: false });
     this.shows = new Latest(this.server.show, (answer) => this.take(answer), lost);
     this.compares = new Latest(this.server.compare, (answer) => this.found(answer), lost);
@@ -37,12 +34,12 @@ class Lab {
     this.draws = new Draws(
       this.root,
       props.plotly,
-      (method, more) => this.ask(method, more, lost),
+      (method, more) => this.ask(method, more),
       (figure) => this.flow.draw(figure ?? this.whole),
     );
     this.presets();
     this.set(PRESETS.example);
-    onLook(this.root, () => this.again());
+    onLook(this.root, this.again);
   }
 
   presets() {
@@ -108,16 +105,21 @@ class Lab {
   }
 
   /** What the server answers to a question about the values; null where it refused, which is then said. */
-  async ask(method, more, lost) {
+  async ask(method, more) {
     try {
       const answer = await this.server[method]({ ...this.question(), ...more });
       this.refuse(answer.refused ? answer : null);
       if (answer.refused) this.refusal.scrollIntoView({ block: "nearest" });
       return answer.refused ? null : answer;
     } catch {
-      lost();
+      this.lost();
       return null;
     }
+  }
+
+  lost() {
+    this.refuse({ refused: noAnswer, side: null });
+    onceBack(this.again);
   }
 
   /** Say what is wrong; null: nothing is. */
@@ -135,8 +137,11 @@ class Lab {
     this.refusal.append(button);
   }
 
+  /** Nothing happens to values that have changed until the answer is there. */
   async normalise(side) {
-    const answer = await this.server.normalise({ values: this.values[side] });
+    const asked = JSON.stringify(this.values[side]);
+    const answer = await this.ask("normalise", { values: this.values[side] });
+    if (!answer || JSON.stringify(this.values[side]) !== asked) return;
     this.values[side] = answer.values;
     this.table.write();
     this.changed();

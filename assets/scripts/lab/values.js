@@ -30,8 +30,8 @@ export class Values {
 
   /** 0.25, .25, 0,25 and 1/4 are numbers; whatever else is typed stays as it is, for the server to name. */
   type(side, i, text) {
-    const [over, under] = text.trim().replace(",", ".").split("/");
-    const value = over === "" || under === "" ? NaN : Number(over) / Number(under ?? 1);
+    const [over, under, ...more] = text.trim().replace(",", ".").split("/");
+    const value = over === "" || under === "" || more.length ? NaN : Number(over) / Number(under ?? 1);
     this[side][i] = Number.isFinite(value) ? value : text.trim();
   }
 
