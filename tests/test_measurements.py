@@ -161,6 +161,14 @@ def test_a_count_that_is_none_is_told_in_both_languages(session, runs):
     told = checks_of(session).start({"fields": FIELDS, "runs": runs})
     assert told["phase"]["name"] == "failed" and set(told["phase"]["sentence"]) == set(LANGUAGES)
     assert "whole number" in told["phase"]["sentence"]["en"]
+    assert runs is not None or told["phase"]["sentence"]["en"].startswith("Runs is empty;")
+
+
+def test_a_count_as_large_as_a_browser_spells_with_an_exponent_is_cut(session):
+    for kind, fields in ((checks_of(session), {"runs": 1e21}), (Pay(session).sweeps, {"turns": 1e21, "length": 1e300})):
+        told = kind.start({"fields": FIELDS, **fields})
+        kind.stop({"run": told.get("run")})
+        assert told["phase"]["name"] != "failed" and told["head"]["clamped"]
 
 
 def test_without_drafts_there_is_nothing_to_check(session):
@@ -273,6 +281,12 @@ def test_a_sweep_is_bounded_and_its_counts_are_checked(session):
         for name in ("turns", "length"):
             refused = pay.sweeps.start({"fields": FIELDS, "turns": 1, "length": 1, name: value})
             assert refused["phase"]["name"] == "failed" and "whole number" in refused["phase"]["sentence"]["en"]
+            assert value is not None or " is empty;" in refused["phase"]["sentence"]["en"]
+
+
+def test_a_run_and_a_sweep_that_are_forgotten_are_told_from_none(session):
+    answer = Pay(session).answer({"run": "gone", "sweep": "gone"})
+    assert "does not keep" in answer["lines"][0]["text"] and answer["rows"] is None
 
 
 def test_hostile_questions_about_pay_have_an_answer(session):

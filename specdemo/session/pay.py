@@ -8,7 +8,7 @@ from functools import partial
 from ..models import Pair
 from ..palette import ThemeName
 from ..pay import Costs, Economy, Swept, economy, swept, swept_costs
-from ..records import RunStats, is_real, is_whole
+from ..records import RunStats, is_real
 from ..sweep import sweep
 from ..view.economy import Source, account, positions_figure, speedup_figure, sweep_rows
 from ..view.numbers import show as number
@@ -16,7 +16,7 @@ from ..words import Refusal, Saying, Words
 from .asking import Question, theme_of, words_of
 from .measurements import Measurements, Plan
 from .place import Work
-from .request import Request
+from .request import Request, count_of, shown
 from .session import Session
 
 #: What a sweep measures: every K at which the curve bends, and as many turns and tokens as a page may ask for.
@@ -50,11 +50,16 @@ class Pay:
         self.sweeps = Measurements(session, plan, show)
 
     def answer(self, question: Question) -> dict[str, object]:
-        """The figures of the run `run`, with what the sweep `sweep` measured and with `alpha` and `c` as set."""
+        """The figures of the run `run`, with what the sweep `sweep` measured and with `alpha` and `c` as set.
+
+        `rows` are None for a sweep that is not known here: a page keeps those that it has.
+        """
         theme, words = theme_of(question), words_of(question)
-        lanes = self._session.lanes(question.get("run"))
+        run, sweep = question.get("run"), question.get("sweep")
+        lanes = self._session.lanes(run)
         found = economy(lanes["spec"], lanes["plain"]) if lanes else None
-        points = self._points(question.get("sweep"))
+        measured = self.sweeps.found(sweep)
+        points = measured.points if measured else ()
         source, own_alpha, costs = _source(found, points)
         own = (own_alpha, costs.c)
         alpha = _between(question.get("alpha"), 1.0, own[0])
@@ -66,14 +71,15 @@ class Pay:
             "c": own[1],
             "speedup": speedup_figure(found, points, source, own_alpha, costs, alpha, c, theme, words),
             "positions": positions_figure(found, theme, words) if found else None,
-            "lines": account(found, words) if found else [{"label": "", "text": words["pay_nothing"]}],
+            "lines": account(found, words) if found else [{"label": "", "text": words[_why_none(run, lanes)]}],
             "what_if": words.say("pay_if_best", alpha=number(alpha, 3), c=number(c, 3), k=best, gain=f"{gain:.2f}"),
-            "rows": sweep_rows(points),
+            "rows": None if measured is None and sweep is not None else sweep_rows(points),
         }
 
-    def _points(self, sweep_id: object) -> tuple[Swept, ...]:
-        found = self.sweeps.found(sweep_id)
-        return found.points if found else ()
+
+def _why_none(run: object, lanes: object) -> str:
+    """The key of what is said where a run gives no numbers."""
+    return "pay_forgotten" if run is not None and lanes is None else "pay_nothing"
 
 
 def _source(found: Economy | None, points: tuple[Swept, ...]) -> tuple[Source, float, Costs]:
@@ -103,9 +109,10 @@ def plan(request: Request, question: Question) -> Plan:
 
 
 def _count(name: str, value: object) -> int:
-    if not is_whole(value) or value < 1:
-        raise Refusal("pay_bad_count", name=Saying(f"pay_{name}"), value=repr(value)[:40])
-    return value
+    count = count_of(value)
+    if count is None:
+        raise Refusal("pay_bad_count", name=Saying(f"pay_{name}"), value=shown(value))
+    return count
 
 
 def _sweeps(request: Request, turns: int, length: int, pair: Pair) -> Iterator[Sweep | None]:

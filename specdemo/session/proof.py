@@ -8,14 +8,13 @@ from functools import partial
 from ..check import Check, Verdict
 from ..models import Pair
 from ..palette import ThemeName
-from ..records import is_whole
 from ..text import continuation
 from ..view.proof import comparison_figure, conclusions, contrast_figure, contrast_rows, tests
 from ..words import Refusal, Words
 from .asking import Question
 from .measurements import Plan
 from .place import Work
-from .request import Request
+from .request import Request, count_of, shown
 
 #: Runs of the engine that a page may ask for.
 MOST_RUNS = 20_000
@@ -42,9 +41,10 @@ def plan(request: Request, question: Question) -> Plan:
         raise Refusal("proof_auto")
     if request.k < 1:
         raise Refusal("proof_no_drafts", k=request.k)
-    wanted = question.get("runs")
-    if not is_whole(wanted) or wanted < 1:
-        raise Refusal("proof_bad_runs", runs=repr(wanted)[:40], most=f"{MOST_RUNS:,}")
+    asked = question.get("runs")
+    wanted = count_of(asked)
+    if wanted is None:
+        raise Refusal("proof_bad_runs", runs=shown(asked), most=f"{MOST_RUNS:,}")
     runs = min(wanted, MOST_RUNS)
     head = {
         **request.told(),

@@ -91,6 +91,14 @@ class Request:
 FIELDS = tuple(inspect.signature(Request.of).parameters)
 
 
+def count_of(value: object) -> int | None:
+    """A whole number of at least 1; None where it is none. A browser spells a large one as 1e+21."""
+    number = _parsed(value)
+    if number is None or not 1 <= number < float("inf") or number != int(number):
+        return None
+    return int(number)
+
+
 def _pair(name: object, target: object, draft: object) -> PairSpec:
     if name == OWN:
         target, draft = as_text(target).strip(), as_text(draft).strip()
@@ -98,7 +106,7 @@ def _pair(name: object, target: object, draft: object) -> PairSpec:
             raise Refusal("own_incomplete")
         return PairSpec(OWN, f"{target} + {draft}", target, draft)
     if not isinstance(name, str) or name not in CATALOGUE:
-        raise Refusal("pair_unknown", name=_shown(name), names=", ".join(CATALOGUE))
+        raise Refusal("pair_unknown", name=shown(name), names=", ".join(CATALOGUE))
     return CATALOGUE[name]
 
 
@@ -107,7 +115,7 @@ def _number(name: str, value: object, low: float, high: float, above: bool = Fal
     number = _parsed(value)
     if number is None or not low <= number <= high or (above and number == low):
         legal = Saying("legal_above" if above else "legal_number", low=low, high=high)
-        raise Refusal("out_of_range", name=Saying(name), value=_shown(value), legal=legal)
+        raise Refusal("out_of_range", name=Saying(name), value=shown(value), legal=legal)
     return number
 
 
@@ -115,7 +123,7 @@ def _whole(name: str, value: object, low: int, high: int) -> int:
     number = _parsed(value)
     if number is None or not low <= number <= high or number != int(number):
         legal = Saying("legal_whole", low=f"{low:,}", high=f"{high:,}")
-        raise Refusal("out_of_range", name=Saying(name), value=_shown(value), legal=legal)
+        raise Refusal("out_of_range", name=Saying(name), value=shown(value), legal=legal)
     return int(number)
 
 
@@ -135,5 +143,6 @@ def _seed(value: object) -> int:
     return _whole("seed", value, 0, _SEEDS - 1)
 
 
-def _shown(value: object) -> Saying | str:
+def shown(value: object) -> Saying | str:
+    """A value in a sentence that refuses it."""
     return Saying("nothing_given") if value is None or value == "" else repr(value)[:60]

@@ -94,8 +94,10 @@ class Pay {
     this.write();
     lines(this.list, said);
     this.whatIf.textContent = whatIf;
-    this.table.hidden = !rows.length;
-    this.table.tBodies[0].replaceChildren(...rows.map(row));
+    if (rows) {
+      this.table.hidden = !rows.length;
+      this.table.tBodies[0].replaceChildren(...rows.map(row));
+    }
     await Promise.all([this.figures.speedup.draw(speedup), this.figures.positions.draw(positions)]);
     this.root.dataset.drawn = String(current());
   }
