@@ -273,6 +273,20 @@ def test_a_measurement_is_given_up_although_others_are_looked_at(pair, monkeypat
     stop.set()
 
 
+def test_a_hidden_tab_that_looks_once_a_minute_keeps_its_measurement(pair, monkeypatch):
+    now, steps = [0.0], []
+    monkeypatch.setattr(measurement_module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    session, stop = session_of(pair), threading.Event()
+    counts = counting(session, lambda: steps.append(1) or stop.is_set())
+    told = counts.start({"fields": {"prompt": "a"}})
+    for _ in range(3):
+        now[0] += 60.0
+        done = len(steps)
+        until(lambda done=done: len(steps) > done + 2 or counts._kept.get(told["run"]).over, "more of it")
+        assert counts.look(told)["phase"]["name"] == "running"
+    stop.set()
+
+
 # -- one run for each page --------------------------------------------------------------------------------------------
 
 

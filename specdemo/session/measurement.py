@@ -9,8 +9,9 @@ from .job import Job, new_id
 from .phase import Phase
 from .place import Place, Work
 
-#: Seconds after which a measurement that nobody looks at ends: its tab is closed.
-LEASE_S = 10.0
+#: Seconds after which a measurement that nobody looks at ends: its tab is closed. A browser lets one that is only hidden
+#: look once a minute.
+LEASE_S = 75.0
 
 
 class Found(Protocol):
