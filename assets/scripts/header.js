@@ -1,5 +1,6 @@
 // The header: the page's name, and the switches that hold for all of it.
 
+import { fetched } from "./shared/fetched.js";
 import { projectorButton } from "./shared/projector.js";
 import { themeButton } from "./shared/theme.js";
 import { LANGUAGES, choose, language, onLanguage, speak } from "./shared/words.js";
@@ -20,12 +21,16 @@ export function mount({ element, again }) {
  */
 function lessonButton(button, panel) {
   let lesson = null;
+  let coming = null;
   const early = [];
+  const load = async () => {
+    const { Lesson } = await fetched("lesson/lesson.js", panel);
+    lesson = new Lesson(panel, () => button.focus());
+  };
   const open = async () => {
     panel.hidden = false;
     panel.querySelector(".sd-lesson-words").focus();
-    const { Lesson } = await import("./lesson/lesson.js");
-    lesson ??= new Lesson(panel, () => button.focus());
+    await (coming ??= load());
     lesson.open();
     for (const press of early.splice(0)) lesson.key(press);
   };

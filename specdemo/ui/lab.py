@@ -7,7 +7,8 @@ from ..view.plots import CONFIG
 from .files import template
 
 _LOAD = """
-import(new URL("specdemo/scripts/lab/lab.js", document.baseURI).href)
+import(new URL("specdemo/scripts/shared/fetched.js", document.baseURI).href)
+  .then(({ fetched }) => fetched("lab/lab.js", element))
   .then((lab) => lab.mount({ element, props }));
 """
 

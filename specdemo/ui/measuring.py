@@ -9,7 +9,8 @@ from ..view.plots import CONFIG
 from .files import template
 
 _LOAD = """
-import(new URL("specdemo/scripts/NAME/NAME.js", document.baseURI).href)
+import(new URL("specdemo/scripts/shared/fetched.js", document.baseURI).href)
+  .then(({ fetched }) => fetched("NAME/NAME.js", element))
   .then((tab) => tab.mount({ element, props, fields: () => trigger("fields") }));
 """
 

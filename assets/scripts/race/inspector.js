@@ -122,7 +122,7 @@ export class Inspector {
         this.fork.take(answer.candidates);
       }
       if (this.drawn === key) return;
-      await this.fill(answer);
+      await this.fill(answer ?? { sentences: [{ label: "", text: say("runs_forgotten") }] });
     } catch {
       this.onLost();
       return;

@@ -7,6 +7,7 @@ import { setPicked } from "../shared/picked.js";
 import { plotly } from "../shared/plotly.js";
 import { say, speak } from "../shared/words.js";
 import { deltas, server } from "./api.js";
+import { contents } from "./file.js";
 import { Inspector } from "./inspector.js";
 import { keyboard } from "./keyboard.js";
 import { Lane } from "./lane.js";
@@ -79,6 +80,7 @@ export class Stage {
     this.chosen = false; // whether the reader has picked a token of this run
     this.asked = null; // what ends the reading of the run that was asked for last
     this.heard = performance.now();
+    this.checking = false; // whether the server is being asked if it is there
     this.say.phase(this.log.phase);
     keyboard(this.root, { onStop: () => this.stop() });
     document.addEventListener("sd-run", (asked) => this.write("run", asked.detail));
@@ -92,6 +94,7 @@ export class Stage {
   /** Have a run written, and read it to its end; nothing while one is being written. `way` is "run" or "fork". */
   async write(way, fields) {
     if (this.busy) return;
+    this.asked?.abort(); // it may have been taken for lost, and go on
     const asked = (this.asked = new AbortController());
     this.say.phase({ name: "sent" });
     this.running(true);
@@ -219,8 +222,8 @@ export class Stage {
   /** Have a run on the page that was saved in a file. */
   open(file) {
     return this.change(async () => {
-      const text = file.size > this.largest ? null : await file.text();
-      return server.open({ text, size: file.size });
+      const held = await contents(file, this.largest);
+      return held ? server.open(held) : { phase: { name: "failed", sentence: () => say("runs_unreadable") } };
     });
   }
 
@@ -293,9 +296,11 @@ export class Stage {
 
   /** When all has been silent for long: is the server still there, and did we miss anything? */
   async checkUp() {
-    if (this.root.dataset.state !== "running" || performance.now() - this.heard < SILENCE_MS) return;
-    if (this.log.final) server.status({}).catch(() => this.lost());
+    if (this.checking || !this.busy || performance.now() - this.heard < SILENCE_MS) return;
+    this.checking = true;
+    if (this.log.final) await server.status({}).catch(() => this.lost());
     else await this.resync();
+    this.checking = false;
     const silent = performance.now() - this.heard >= SILENCE_MS;
     if (!this.log.final && this.busy && silent) this.lost(); // the server knows no such run
   }

@@ -6,7 +6,7 @@ import { PAGE } from "./identity.js";
 import { sentence } from "./phase.js";
 import { settings } from "./settings.js";
 import { isShown } from "./shown.js";
-import { tell } from "./words.js";
+import { say, tell } from "./words.js";
 
 const LOOK_MS = 250;
 
@@ -105,6 +105,7 @@ export class Measurement {
         return;
       }
       if (told) await this.take(told);
+      else if (this.running) this.phase({ name: "failed", sentence: () => say("runs_forgotten") });
     } catch {
       if (attempt === this.attempt) this.lost();
       return;

@@ -3,6 +3,12 @@
 import { heed } from "./login.js";
 import { visitor } from "./visitor.js";
 
+// A server that takes longer is gone, or hangs.
+const ANSWER_MS = 12_000;
+
+// What moves a whole file takes as long as it takes.
+const PATIENT = ["open", "trace"];
+
 /** Send an object as JSON; `signal` may abort it. */
 export async function post(path, body, { headers = {}, signal } = {}) {
   const response = await fetch(new URL(`specdemo/${path}`, document.baseURI), {
@@ -20,7 +26,8 @@ export async function post(path, body, { headers = {}, signal } = {}) {
 export function questions(names, tab = null) {
   const asking = (name) => async (question) => {
     const headers = name === "start" ? await visitor() : {}; // it has work done
-    return (await post(`ask/${tab ? `${tab}_` : ""}${name}`, question, { headers })).json();
+    const signal = PATIENT.includes(name) ? undefined : AbortSignal.timeout(ANSWER_MS);
+    return (await post(`ask/${tab ? `${tab}_` : ""}${name}`, question, { headers, signal })).json();
   };
   return Object.fromEntries(names.map((name) => [name, asking(name)]));
 }
