@@ -11,6 +11,7 @@ from test_library import hostile
 from test_page import LIMIT_MS, NARROW, WIDE, Endless, browser, serve, server, tab, tiny, written  # noqa: F401
 from tiny import tiny_pair
 
+from specdemo.pace import USUAL_K
 from specdemo.records import Outcome
 from specdemo.trace import load, to_json
 from specdemo.ui.serve import TRACES
@@ -254,6 +255,23 @@ def test_an_answer_is_seen_from_where_the_question_was_asked(server, tab, viewpo
     expect(page.page.locator(".sd-phase")).to_be_in_viewport()
 
 
+def test_what_cannot_be_read_or_is_no_text_is_told_as_such(server, tab):  # noqa: F811
+    page = tab(server).wait("recorded")
+    drop(page, "")
+    page.wait("failed")
+    page.page.evaluate("() => { File.prototype.text = () => Promise.reject(new DOMException('', 'NotReadableError')); }")
+    drop(page, "anything")
+    expect(page.page.locator(".sd-phase-text")).to_have_text("That file cannot be read.")
+
+
+def test_a_large_file_of_control_characters_is_refused_as_no_json(server, tab):  # noqa: F811
+    page = tab(server).wait("recorded")
+    page.page.evaluate("() => { File.prototype.text = async () => '{' + '\\0'.repeat(9 * 2 ** 20); }")
+    drop(page, "{")
+    page.wait("failed")
+    assert "not JSON" in page.said()
+
+
 # -- what if ----------------------------------------------------------------------------------------------------------
 
 
@@ -275,6 +293,11 @@ def test_the_verdict_changes_at_the_boundary_and_only_there(server, tab):  # noq
         expect(verdict).to_contain_text("would be kept" if kept else "would be refused")
         expect(page.page.locator("[data-figure=residual]")).to_be_visible(visible=not kept)
     assert {u * event.q < event.p for u in us} == {True, False}
+    for typed in ("5", "-0.5", ""):
+        number.fill(typed)
+        number.press("Enter")
+        expect(verdict).to_have_text(f"u is {typed or 'empty'}; it must be a number from 0 to 1.")
+        expect(number).to_have_value(typed)
     page.page.click(".sd-whatif-back")
     expect(verdict).to_contain_text("as it was thrown")
     expect(page.page.locator(".sd-hypothetical")).to_have_count(0)
@@ -389,6 +412,15 @@ def test_what_a_link_asks_too_much_is_refused_as_in_the_form(tiny, tab, query, s
     page.run().wait("failed")
     assert sentence in page.said()
     assert page.page.locator(".sd :is(img, script)").count() == 0
+
+
+@pytest.mark.parametrize(("value", "is_on"), [("0", False), ("false", False), ("1", True), ("true", True)])
+def test_a_link_says_whether_k_is_chosen_by_itself(tiny, tab, value, is_on):  # noqa: F811
+    page = tab(tiny, query=f"?auto={value}&length=4&prompt=the+hand")
+    expect(page.page.locator("#sd-prompt textarea")).to_have_value("the hand")
+    expect(page.page.locator("#sd-auto input")).to_be_checked(checked=is_on)
+    page.run().wait("done")
+    assert page.trace().k == (None if is_on else USUAL_K)
 
 
 def test_where_the_time_went_is_drawn_when_somebody_asks(server, tab):  # noqa: F811

@@ -1,7 +1,7 @@
 // What if: the coin of a judged token, moved by hand.
 
 import { probability } from "../shared/format.js";
-import { tell } from "../shared/words.js";
+import { say, tell } from "../shared/words.js";
 
 const DIGITS = 5; // of the coin in its box; it is moved from there, and never sent from there unmoved
 
@@ -15,7 +15,7 @@ export class WhatIf {
     this.verdict = root.querySelector(".sd-whatif-verdict");
     this.back = root.querySelector(".sd-whatif-back");
     this.slider.addEventListener("input", () => this.move(+this.slider.value));
-    this.number.addEventListener("change", () => this.move(Math.min(1, Math.max(0, +this.number.value || 0))));
+    this.number.addEventListener("change", () => this.type(this.number.value));
     this.back.addEventListener("click", () => this.move(null));
   }
 
@@ -24,6 +24,12 @@ export class WhatIf {
     this.real = event?.u ?? null;
     this.root.hidden = this.real === null;
     if (this.real !== null) this.tell(null);
+  }
+
+  /** What is no number from 0 to 1 stays where it was typed, and moves nothing. */
+  type(text) {
+    if (text !== "" && text >= 0 && text <= 1) this.move(+text);
+    else tell(this.verdict, "fork_wrong_u", { u: text || (() => say("nothing_given")) });
   }
 
   move(u) {

@@ -3,6 +3,7 @@
 import { say } from "./words.js";
 
 const NUMBERS = ["k", "temperature", "length", "top_k", "top_p", "min_p"];
+const SWITCHES = ["chat", "auto"];
 
 // Parts of the page that `hide` may name; the style sheet knows where they are.
 export const PARTS = [
@@ -23,7 +24,7 @@ export function updates(names) {
 }
 
 function read(name, text) {
-  if (name === "chat") return !["0", "false", "off"].includes(text);
+  if (SWITCHES.includes(name)) return !["0", "false", "off"].includes(text);
   return NUMBERS.includes(name) && text.trim() !== "" && Number.isFinite(+text) ? +text : text;
 }
 
@@ -45,7 +46,7 @@ export async function give(names, values, fresh) {
   const put = (name, value) =>
     value === undefined ? address.searchParams.delete(name) : address.searchParams.set(name, value);
   names.forEach((name, place) => {
-    const [value, usual] = [values, fresh].map((all) => (name === "chat" ? +all[place] : (all[place] ?? "")));
+    const [value, usual] = [values, fresh].map((all) => (SWITCHES.includes(name) ? +all[place] : (all[place] ?? "")));
     put(name, value === usual ? undefined : value);
   });
   put("tab", document.querySelector("#sd-tabs [role=tab][aria-selected=true]")?.id.replace(/^sd-tab-|-button$/g, ""));
