@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from functools import partial
@@ -19,6 +20,7 @@ from specdemo.check import Check
 from specdemo.cli import main
 from specdemo.cli import writing as writing_module
 from specdemo.cli.arguments import parser
+from specdemo.cli.load import ProgressLine
 from specdemo.cli.numbers import verdicts
 from specdemo.cli.paint import Painter
 from specdemo.contract import NumericalFault
@@ -360,7 +362,7 @@ def test_a_real_interrupt(tmp_path: Path) -> None:
         (["generate", "x", "--temperature", "nan"], "temperature is nan"),
         (["generate", "x", "--top-p", "0"], "top_p is 0.0"),
         (["generate", "x", "--seed", "-1"], "seed is -1"),
-        (["generate", "x", "--max-new-tokens", "-1"], "max_new_tokens is -1"),
+        (["generate", "x", "--max-new-tokens", "-1"], "--max-new-tokens is -1; it must be a whole number, at least 1"),
         (["generate", " \n"], "the prompt is empty"),
         (["generate", "\udcff"], "the prompt is not valid text"),
         (["generate", "x", "--pair", "nix"], "--pair is 'nix'; it must be one of embedded, "),
@@ -372,6 +374,12 @@ def test_a_real_interrupt(tmp_path: Path) -> None:
         (["check", "--samples", "199"], "--samples is 199; it must be a whole number, at least 200"),
         (["replay", "/no/such/run.json"], "/no/such/run.json: No such file or directory"),
         (["replay", "."], ".: Is a directory"),
+        (["replay", ""], "'': No such file or directory"),
+        (["bench", "--html", ""], "--html names no file"),
+        (["bench", "--json", ""], "--json names no file"),
+        (["serve", "--host", ""], "--host is ''; it must be an address of this machine"),
+        (["serve", "--host", "192.0.2.1"], "--host is '192.0.2.1'; it must be an address of this machine: "),
+        (["serve", "--host", "x" * 70], f"--host is '{'x' * 70}'; it must be an address of this machine"),
         (["generate", "x", "--trace", ""], "--trace names no file"),
         (["generate", "x", "--max-new-tokens", "0"], "--max-new-tokens is 0; it must be a whole number, at least 1"),
         (["serve", "--pair", "nix"], "--pair is 'nix'"),
@@ -486,11 +494,24 @@ def test_replay_survives_what_a_trace_tells_of_its_pair(
     assert "\x1b" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [["pairs"], ["generate", "-"]])
-def test_closed_standard_streams_are_no_crash(words: list[str]) -> None:
-    command = f"{sys.executable} -m specdemo {' '.join(words)} {'>&-' if words == ['pairs'] else '<&-'}"
+@pytest.mark.parametrize("words", ["pairs >&-", "generate - <&-", "replay assets/traces/poor.json.gz >&-"])
+def test_closed_standard_streams_are_no_crash(words: str) -> None:
+    command = f"{sys.executable} -m specdemo {words}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT)
     assert "Traceback" not in done.stderr
+
+
+def test_progress_of_a_closed_stream_goes_nowhere(capsys: pytest.CaptureFixture) -> None:
+    with ProgressLine(None) as line:
+        line.tell(0.5, "half")
+        line.say("all")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_port_that_another_program_has_is_named(capsys: pytest.CaptureFixture) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        assert fault_of(capsys, ["serve", "--port", str(port)]).startswith(f"--port is {port}; it cannot be had on ")
 
 
 def test_pairs_lists_the_catalogue(capsys: pytest.CaptureFixture) -> None:
@@ -514,7 +535,9 @@ def test_serve_listens_where_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None
     sys.modules.pop("specdemo.cli.serve", None)
     from specdemo.session.turns import MOST_S
 
-    words = ["--port", "7999", "--pair", "gpt2-xl", "--lan", "--open", "--auth", "me:a:b", "--metrics", "--log-prompts"]
+    with socket.create_server(("", 0)) as free:
+        port = free.getsockname()[1]
+    words = ["--port", str(port), "--pair", "gpt2-xl", "--lan", "--open", "--auth", "me:a:b", "--metrics", "--log-prompts"]
     words += ["--at-once", "2", "--most-seconds", "30"]
     assert main(["serve", *words]) == 0
     assert main(["serve"]) == 0
@@ -524,7 +547,7 @@ def test_serve_listens_where_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None
     assert (own["login"], own["metrics"], own["log_prompts"]) == (("me", "a:b"), True, True)
     assert (default["login"], default["metrics"], default["log_prompts"]) == (None, False, False)
     assert hidden["login"] == ("you", "c")
-    assert (own["host"], own["port"], own["pair"].name, own["inbrowser"]) == ("0.0.0.0", 7999, "gpt2-xl", True)
+    assert (own["host"], own["port"], own["pair"].name, own["inbrowser"]) == ("0.0.0.0", port, "gpt2-xl", True)
     assert (default["host"], default["port"], default["pair"].name, default["inbrowser"]) == (
         "127.0.0.1",
         None,

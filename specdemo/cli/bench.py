@@ -17,13 +17,14 @@ from ..bench.prompts import PROMPTS
 from ..bench.report import Report
 from ..bench.run import Miscount
 from ..contract import NumericalFault, room
-from ..files import check_writable, write_whole
+from ..files import write_whole
 from ..models import LoadError, Pair
 from ..records import SamplingParams
 from .arguments import DTYPES
 from .faults import Fault
 from .load import ProgressLine, encoded, loaded, sound
 from .numbers import columns, layout
+from .output import check_output
 
 DONE, INTERRUPTED = 0, 130
 
@@ -90,9 +91,8 @@ def _params(args: argparse.Namespace) -> SamplingParams:
 def _refuse(args: argparse.Namespace) -> None:
     if args.runs < 1:
         raise Fault(f"--runs is {args.runs}; it must be a whole number, at least 1")
-    for path in (args.json, args.html):
-        if path is not None:
-            check_writable(path)
+    check_output("--json", args.json)
+    check_output("--html", args.html)
 
 
 def _words(option: str, text: str | None, legal: Collection[str]) -> list[str]:

@@ -8,12 +8,12 @@ from contextlib import closing
 import torch
 
 from ..contract import NumericalFault
-from ..files import check_writable
 from ..records import SamplingParams
 from ..trace import save
 from ..trial import with_graphs
 from .faults import Fault
 from .load import drafts_of, encoded, loaded, prompt_of
+from .output import check_output
 from .paint import Painter
 from .tellers import JsonTeller, TextTeller
 from .writing import Writing
@@ -23,11 +23,10 @@ _SEEDS = 2**31
 
 def run(args: argparse.Namespace) -> int:
     # 1. What can be refused is refused before seconds of loading.
+    if args.max_new_tokens < 1:
+        raise Fault(f"--max-new-tokens is {args.max_new_tokens}; it must be a whole number, at least 1")
     k, params, prompt = drafts_of(args, least=0), _params(args), prompt_of(args)
-    if args.max_new_tokens == 0:
-        raise Fault("--max-new-tokens is 0; it must be a whole number, at least 1")
-    if args.trace is not None:
-        _check_trace(args.trace)
+    check_output("--trace", args.trace)
     # 2. Load, and turn the prompt into ids.
     pair = loaded(args)
     if args.graphs:
@@ -45,12 +44,6 @@ def run(args: argparse.Namespace) -> int:
     if cut is not None:
         raise cut
     return 0
-
-
-def _check_trace(file: str) -> None:
-    if not file:
-        raise Fault("--trace names no file; write --trace run.json, say")
-    check_writable(file)
 
 
 def _params(args: argparse.Namespace) -> SamplingParams:

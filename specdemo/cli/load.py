@@ -7,6 +7,7 @@ from typing import TextIO
 
 from ..models import CATALOGUE, LoadError, Pair, PairSpec, load_pair, read_map
 from .faults import Fault
+from .streams import is_terminal
 
 _CLEAR = "\r\x1b[K"
 
@@ -83,9 +84,9 @@ class ProgressLine:
     What is said stays, on a terminal and elsewhere.
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO | None) -> None:
         self._always = stream
-        self._stream = stream if stream.isatty() else None
+        self._stream = stream if is_terminal(stream) else None
 
     def __enter__(self) -> "ProgressLine":
         return self
@@ -96,7 +97,8 @@ class ProgressLine:
             self._stream.flush()
 
     def say(self, sentence: str) -> None:
-        print(f"{_CLEAR if self._stream else ''}{sentence}", file=self._always, flush=True)
+        if self._always:
+            print(f"{_CLEAR if self._stream else ''}{sentence}", file=self._always, flush=True)
 
     def tell(self, fraction: float, sentence: str) -> None:
         if self._stream:

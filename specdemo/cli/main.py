@@ -42,7 +42,9 @@ def _of_a_file(error: OSError) -> str:
     """The system's words without its numbers, after the file that they are about."""
     if not error.strerror:
         return str(error)
-    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if error.filename is None:
+        return error.strerror
+    return f"{error.filename or repr('')}: {error.strerror}"
 
 
 def _say(fault: str) -> int:

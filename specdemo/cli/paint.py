@@ -10,6 +10,7 @@ from ..records import Outcome, Round, TokenEvent
 from ..view.spelling import visible
 from ..words import ENGLISH
 from .plain import plain
+from .streams import is_terminal
 
 _RESET = "\x1b[0m"
 _STRUCK = ";9"  # a refused token is struck out too
@@ -40,13 +41,13 @@ class Painter:
     @classmethod
     def for_stream(
         cls,
-        stream: TextIO,
+        stream: TextIO | None,
         when: str,
         hidden: Collection[int] = frozenset(),
         environ: Mapping[str, str] = os.environ,
     ) -> "Painter":
         """The marks and colours that suit a stream; `when` is what --color was told."""
-        terminal = stream.isatty()
+        terminal = is_terminal(stream)
         plain = environ.get("NO_COLOR") or environ.get("TERM") == "dumb"
         colours = when == "always" or (when == "auto" and terminal and not plain)
         return cls(terminal or colours, colours, hidden, environ)

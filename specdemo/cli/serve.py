@@ -1,7 +1,9 @@
 """Open the page."""
 
 import argparse
+import errno
 import os
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -32,10 +34,12 @@ def run(args: argparse.Namespace) -> int:
             raise Fault(f"--{name} is {value}; it must be a whole number from 1 to {most}")
     if args.metrics and find_spec("prometheus_client") is None:
         raise Fault("--metrics needs the package prometheus-client; try: pip install prometheus-client")
+    host = "0.0.0.0" if args.lan else args.host
+    _check_address(host, args.port)
     pair, login = named(args.pair), _login(args.auth or os.environ.get(LOGIN_VARIABLE))
     with _place(args, pair) as place:
         return serve(
-            host="0.0.0.0" if args.lan else args.host,
+            host=host,
             port=args.port,
             pair=pair,
             place=place,
@@ -44,6 +48,25 @@ def run(args: argparse.Namespace) -> int:
             log_prompts=args.log_prompts,
             inbrowser=args.open,
         )
+
+
+def _check_address(host: str, port: int | None) -> None:
+    """Raises Fault for what cannot be listened on. Gradio would try a hundred ports, and take an empty host for all."""
+    where = f"--host is {host!r}; it must be an address of this machine"
+    if not host:
+        raise Fault(where)
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port or 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            if os.name == "posix":  # as the server does: what is being closed there is no hindrance
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        if port is not None and error.errno in (errno.EADDRINUSE, errno.EACCES):
+            raise Fault(f"--port is {port}; it cannot be had on {host}: {error.strerror}") from error
+        raise Fault(f"{where}: {error.strerror}") from error
+    except UnicodeError as error:  # no name at all
+        raise Fault(where) from error
 
 
 @contextmanager
