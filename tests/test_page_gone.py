@@ -89,7 +89,8 @@ def test_a_server_that_never_answers_is_told_of(tiny, tab):
 
 
 def test_a_check_that_the_server_has_forgotten_ends(serve, tab):
-    page = tab(serve(Endless().pair)).set("the hand")
+    server = serve(Endless().pair)
+    page = tab(server).set("the hand")
     proof = opened(page, "proof")
     proof.locator(".sd-proof-runs").fill("20000")
     proof.locator(".sd-measure-start").click()
@@ -98,6 +99,8 @@ def test_a_check_that_the_server_has_forgotten_ends(serve, tab):
     page.page.wait_for_selector(".sd-proof[data-phase=failed]")
     expect(proof.locator(".sd-measure-text")).to_have_text(ENGLISH["runs_forgotten"])
     expect(proof.locator(".sd-measure-start")).to_be_enabled()
+    for job in tuple(server.session.jobs):
+        job.stop()
 
 
 def test_a_run_taken_for_lost_does_not_write_into_the_next_one(serve, tab):
@@ -117,6 +120,17 @@ def test_a_run_taken_for_lost_does_not_write_into_the_next_one(serve, tab):
     page.page.wait_for_function("document.querySelectorAll('.sd-lane[data-lane=plain] .sd-tok').length === 5")
     page.page.unroute("**/specdemo/ask/inspect")
     assert len(page.trace().baseline) == 5
+
+
+def test_no_token_is_put_in_place_before_the_server_has_named_any(tiny, tab):
+    page = tab(tiny, clean=False).wait("recorded")
+    page.page.route("**/specdemo/ask/inspect", lambda route: route.abort())
+    page.page.click(".sd-lane[data-lane=plain] .sd-tok >> nth=2")
+    page.wait("lost")
+    button = page.page.locator(".sd-fork-token")
+    expect(button).to_be_disabled()
+    page.page.unroute("**/specdemo/ask/inspect")
+    expect(button).to_be_enabled()
 
 
 @pytest.fixture

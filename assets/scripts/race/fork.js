@@ -10,7 +10,8 @@ export class Fork {
     this.byCoin = root.querySelector(".sd-fork-coin");
     this.tokens = root.querySelector("select");
     this.byCoin.addEventListener("click", () => onFork({ u: coin() }));
-    root.querySelector(".sd-fork-token").addEventListener("click", () => onFork({ token: +this.tokens.value }));
+    this.byToken = root.querySelector(".sd-fork-token");
+    this.byToken.addEventListener("click", () => onFork({ token: +this.tokens.value }));
   }
 
   /** Another token is looked at, or none; what was never judged follows no text that was written. */
@@ -18,11 +19,13 @@ export class Fork {
     this.root.hidden = !event || event.outcome === "discarded";
     this.byCoin.hidden = !event || event.u === null;
     this.tokens.replaceChildren();
+    this.byToken.disabled = true; // there is none to choose yet
   }
 
   /** What the target may write here: [id, name, p, …], likeliest first. */
   take(candidates) {
     if (this.tokens.childElementCount) return;
+    this.byToken.disabled = !candidates.length;
     this.tokens.append(
       ...candidates.map(([id, name, p]) => {
         const option = make("option", "", `${name} · p ${probability(p)}`);
