@@ -11,6 +11,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tiny import tiny_pair
@@ -166,6 +167,12 @@ def test_the_prompt_may_come_from_standard_input(monkeypatch: pytest.MonkeyPatch
     assert load(tmp_path / "run.json").prompt == "你好\n"
 
 
+def test_a_standard_input_without_end_is_refused(monkeypatch: pytest.MonkeyPatch, capsys, tiny: list[dict]) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(read=lambda size: size * "x"))
+    assert fault_of(capsys, ["generate", "-"]).startswith("the prompt has more than 10,000,000 characters")
+    assert tiny == []
+
+
 def test_models_of_ones_own(tiny: list[dict]) -> None:
     argv = [*GENERATE, "--target", "a/big", "--draft", "b/small", "--device", "cpu", "--dtype", "float32"]
     assert main(argv) == 0
@@ -291,6 +298,15 @@ def test_a_numerical_fault_keeps_what_there_is(
     cut_after(monkeypatch, 2, NumericalFault("no_distribution", model="target", position=9))
     assert main([*GENERATE, "--trace", str(tmp_path / "run.json")]) == 2
     assert capsys.readouterr().err.startswith("specdemo: The target's logits at position 9 are no distribution")
+    assert len(load(tmp_path / "run.json").rounds) == 2
+
+
+def test_a_full_disk_behind_standard_output_keeps_what_there_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, tmp_path: Path
+) -> None:
+    cut_after(monkeypatch, 2, OSError(28, "No space left on device"))
+    assert main([*GENERATE, "--trace", str(tmp_path / "run.json")]) == 2
+    assert capsys.readouterr().err == "specdemo: No space left on device\n"
     assert len(load(tmp_path / "run.json").rounds) == 2
 
 

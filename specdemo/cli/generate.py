@@ -65,7 +65,7 @@ def _tell(writing: Writing, teller: TextTeller | JsonTeller) -> BaseException | 
         with closing(writing.rounds()) as rounds:
             for lane, round_ in rounds:
                 teller.round(lane, round_)
-    except (KeyboardInterrupt, BrokenPipeError) as cut:
+    except (KeyboardInterrupt, OSError) as cut:  # of what is printed: its reader is gone, its disk is full
         return cut
     except NumericalFault as fault:
         return Fault(str(fault))

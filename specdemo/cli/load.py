@@ -11,12 +11,23 @@ from .streams import is_terminal
 
 _CLEAR = "\r\x1b[K"
 
+#: Characters of standard input: more than any model holds.
+_MOST_READ = 10_000_000
+
 
 def prompt_of(args: argparse.Namespace) -> str:
     """The prompt, or standard input for "-". Raises Fault for one that is empty or no text."""
     if args.prompt == "-" and sys.stdin is None:
         raise Fault("the prompt is to come from standard input, which is closed")
-    return sound(sys.stdin.read() if args.prompt == "-" else args.prompt)
+    return sound(_read(sys.stdin) if args.prompt == "-" else args.prompt)
+
+
+def _read(stream: TextIO) -> str:
+    """All of it; one that has no end is not waited for. Raises Fault."""
+    text = stream.read(_MOST_READ + 1)
+    if len(text) > _MOST_READ:
+        raise Fault(f"the prompt has more than {_MOST_READ:,} characters, the most that is read")
+    return text
 
 
 def sound(prompt: str) -> str:
