@@ -3,13 +3,15 @@ itself."""
 
 # ruff: noqa: F811
 
+import time
+
 import pytest
 from playwright.sync_api import expect
 from test_page import Endless, browser, serve, server, tab, tiny  # noqa: F401
 from test_page_lab import Lab
 from test_page_measure import opened
 
-from specdemo.session import Store
+from specdemo.session import measurement as measurement_module
 from specdemo.words import ENGLISH
 
 LOST = ENGLISH["phase_lost"]
@@ -101,6 +103,22 @@ def test_a_check_that_the_server_has_forgotten_ends(serve, tab):
     expect(proof.locator(".sd-measure-start")).to_be_enabled()
     for job in tuple(server.session.jobs):
         job.stop()
+
+
+def test_a_page_that_goes_ends_its_check(serve, tab):
+    server = serve(Endless().pair)
+    page = tab(server).set("the hand")
+    proof = opened(page, "proof")
+    proof.locator(".sd-proof-runs").fill("20000")
+    proof.locator(".sd-measure-start").click()
+    page.page.wait_for_selector(".sd-proof-found:not([hidden])")
+    (check,) = [job for job in server.session.jobs if not job.over]
+    page.page.reload()
+    page.page.wait_for_selector(".sd-say[data-phase]")
+    end = time.monotonic() + measurement_module.LEASE_S / 2
+    while not check.over:
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_a_run_taken_for_lost_does_not_write_into_the_next_one(serve, tab):

@@ -43,6 +43,9 @@ export class Measurement {
       this.start();
     });
     this.halt.addEventListener("click", () => this.stop());
+    window.addEventListener("pagehide", () => {
+      if (this.running && this.run) this.server.stop({ run: this.run }).catch(() => null);
+    });
     this.back = this.back.bind(this);
     document.addEventListener("keydown", (press) => {
       if (press.key !== "Escape" || !this.running || !isShown(root)) return;

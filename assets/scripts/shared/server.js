@@ -9,13 +9,14 @@ const ANSWER_MS = 12_000;
 // What moves a whole file takes as long as it takes.
 const PATIENT = ["open", "trace"];
 
-/** Send an object as JSON; `signal` may abort it. */
-export async function post(path, body, { headers = {}, signal } = {}) {
+/** Send an object as JSON; `signal` may abort it, and with `keepalive` it is sent even as the page goes. */
+export async function post(path, body, { headers = {}, signal, keepalive = false } = {}) {
   const response = await fetch(new URL(`specdemo/${path}`, document.baseURI), {
     method: "POST",
     headers: { ...headers, "content-type": "application/json" },
     body: JSON.stringify(body),
     signal,
+    keepalive,
   });
   heed(response.status);
   if (!response.ok) throw new Error(`${path}: ${response.status}`);
@@ -27,7 +28,7 @@ export function questions(names, tab = null) {
   const asking = (name) => async (question) => {
     const headers = name === "start" ? await visitor() : {}; // it has work done
     const signal = PATIENT.includes(name) ? undefined : AbortSignal.timeout(ANSWER_MS);
-    return (await post(`ask/${tab ? `${tab}_` : ""}${name}`, question, { headers, signal })).json();
+    return (await post(`ask/${tab ? `${tab}_` : ""}${name}`, question, { headers, signal, keepalive: name === "stop" })).json();
   };
   return Object.fromEntries(names.map((name) => [name, asking(name)]));
 }
