@@ -97,7 +97,7 @@ def test_a_check_that_the_server_has_forgotten_ends(serve, tab):
     proof.locator(".sd-proof-runs").fill("20000")
     proof.locator(".sd-measure-start").click()
     page.page.wait_for_selector(".sd-proof-found:not([hidden])")
-    page.page.route("**/specdemo/ask/proof_look", lambda route: route.fulfill(json=None))
+    page.page.route("**/specdemo/ask/proof_look", lambda route: route.fulfill(body="null", content_type="application/json"))
     page.page.wait_for_selector(".sd-proof[data-phase=failed]")
     expect(proof.locator(".sd-measure-text")).to_have_text(ENGLISH["runs_forgotten"])
     expect(proof.locator(".sd-measure-start")).to_be_enabled()
