@@ -24,6 +24,7 @@ IMPATIENT = "AbortSignal.timeout = ((timeout) => (ms) => timeout.call(AbortSigna
 def test_a_tab_opened_without_a_server_stands_once_it_is_back(tiny, tab, name):
     page = tab(tiny, clean=False).page
     page.route(f"**/scripts/{name}/*", lambda route: route.abort())
+    page.reload()  # a page at rest has the scripts of its tabs
     page.click(f"#sd-tab-{name}-button")
     expect(page.locator(".sd-away")).to_have_text(LOST)
     page.keyboard.press("Enter")

@@ -2,6 +2,7 @@
 
 import { onceBack } from "./connection.js";
 import { make } from "./make.js";
+import { lost } from "./phase.js";
 import { tell } from "./words.js";
 
 /** The module `path` of scripts/. While it cannot be had, `place` begins with the reason. */
@@ -17,7 +18,7 @@ export async function fetched(path, place) {
     } catch (error) {
       if (!(error instanceof TypeError)) throw error; // it came, and is wrong
       place.prepend(why);
-      tell(why, "phase_lost");
+      tell(why, lost);
       await new Promise(onceBack);
     }
   }

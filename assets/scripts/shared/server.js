@@ -28,7 +28,8 @@ export function questions(names, tab = null) {
   const asking = (name) => async (question) => {
     const headers = name === "start" ? await visitor() : {}; // it has work done
     const signal = PATIENT.includes(name) ? undefined : AbortSignal.timeout(ANSWER_MS);
-    return (await post(`ask/${tab ? `${tab}_` : ""}${name}`, question, { headers, signal, keepalive: name === "stop" })).json();
+    const how = { headers, signal, keepalive: name === "stop" };
+    return (await post(`ask/${tab ? `${tab}_` : ""}${name}`, question, how)).json();
   };
   return Object.fromEntries(names.map((name) => [name, asking(name)]));
 }
