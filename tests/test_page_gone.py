@@ -124,16 +124,16 @@ def test_a_page_that_goes_ends_its_check(serve, tab):
 
 def test_a_run_taken_for_lost_does_not_write_into_the_next_one(serve, tab):
     page = tab(serve(Endless().pair), clean=False).set("the hand", length=1000).run().wait_tokens(more_than=10)
-    page.set(length=5)
     page.page.route("**/specdemo/ask/inspect", lambda route: route.abort())
-    # In one task, so that what the run tells next comes after the other one was asked for.
+    # In one task, so that what the run tells next, by which it is found again, comes after the other one was asked for.
     page.page.evaluate("""async () => {
         const say = document.querySelector(".sd-say");
         const lost = new Promise((done) => new MutationObserver(() => say.dataset.phase === "lost" && done())
             .observe(say, { attributeFilter: ["data-phase"] }));
         document.querySelector(".sd-lane .sd-tok").click();
         await lost;
-        document.querySelector("#sd-run").click();
+        const detail = { prompt: "the hand", length: 5, seed: 1 };
+        document.dispatchEvent(new CustomEvent("sd-run", { detail }));
     }""")
     page.wait("done")
     page.page.wait_for_function("document.querySelectorAll('.sd-lane[data-lane=plain] .sd-tok').length === 5")
