@@ -529,7 +529,7 @@ def objects():
 
 def test_memory_stays_flat_over_hundreds_of_runs(pair, monkeypatch):
     """What the server keeps is full after the first runs; from then on no kind of thing becomes more."""
-    monkeypatch.setattr(run_module, "UPDATE_S", 0.0)
+    monkeypatch.setattr(Run, "update_s", 0.0)
     session, others = session_of(pair), workers()
     session._runs = Store(capacity=8)
     checks = counting(session, lambda: True)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from playwright.sync_api import sync_playwright
 
-from specdemo.metrics import measure
+from specdemo.records import Trace
 from specdemo.trace import load
 from tools.start import browser_here
 
@@ -100,12 +100,10 @@ class Page:
         """Milliseconds from a click on a token to its figures, for `count` tokens that were not looked at before."""
         return self._page.evaluate(_CLICKS, count)
 
-    def run(self, prompt: str, k: int, temperature: float, seed: int, tokens: int) -> float:
-        """Run to the end; tokens/s of the speculative lane by the engine's own clock."""
+    def run(self, **fields: object) -> Trace:
+        """Run to the end with these settings, by the names of the page's fields; the run as the page saves it."""
         if not self._page.locator("#sd-length input").is_visible():
             self._page.click("#sd-more > button")
-        fields = {"k": k, "temperature": temperature, "seed": seed, "length": tokens}
-        self._page.fill("#sd-prompt textarea", prompt)
         for name, value in fields.items():
             box = self._page.locator(f"#sd-{name} :is(input, textarea)").first
             box.fill(str(value))
@@ -116,4 +114,4 @@ class Page:
         assert ended == "done", self._page.inner_text(".sd-say")
         with self._page.expect_download() as download:
             self._page.click(".sd-download")
-        return measure(load(download.value.path()).rounds).tokens_per_second
+        return load(download.value.path())

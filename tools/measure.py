@@ -1,7 +1,7 @@
 """Measure what the README claims of the embedded pair, on a machine that does nothing else:
 
     python -m tools.measure kinds       acceptance and speed-up by kind of prompt, on prompts the draft never saw
-    python -m tools.measure page        first paint, click to figure, and what streaming through the page costs
+    python -m tools.measure page        first paint, click to figure; what streaming costs, the page's share and the server's
 
 Medians and ranges of runs that take turns. `page` needs Playwright and a Chromium (see the README). Speed beside other
 engines is measured by `python -m specdemo bench`.
@@ -12,6 +12,7 @@ import json
 import statistics
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,12 +21,17 @@ from specdemo.lanes import plain, speculative
 from specdemo.metrics import measure
 from specdemo.models import CATALOGUE, Pair, load_pair
 from specdemo.pace import USUAL_K
-from specdemo.records import RunStats, SamplingParams
+from specdemo.records import Round, RunStats, SamplingParams, Trace
+from specdemo.trace import from_json
 from tools.draft.prompts import held_out_prompts
+from tools.soak.client import Client
 
 KINDS = ("explain", "story", "list", "code", "dialogue")
 TOKENS = 128
 TEMPERATURE = 0.8
+
+#: Ways of streaming: all of its cost, the server's, the browser's, and whether that is the same for both lanes.
+RATIOS = (("page", "generate"), ("reader", "generate"), ("page", "reader"), ("page, plain", "reader, plain"))
 
 
 def main() -> None:
@@ -94,19 +100,38 @@ def show_kind(kind: str, rows: Sequence[dict]) -> None:
 
 
 def page(arguments: argparse.Namespace) -> None:
+    """The same runs by turns through the page, by a reader of HTTP without a browser, and from the command line."""
     from tools.browser import Page, serving  # Playwright is no requirement of the program
 
     # The browser is open before the server is, as a reader's would be.
     with Page() as opened, serving() as (url, started):
         print(f"recorded run on screen {opened.open(url) - started:.2f} s after the server was up")
         show("click to figure, ms", opened.clicks(40))
-        shown, alone = [], []
+        ways: dict[str, list[float]] = defaultdict(list)
         for seed in range(arguments.runs):
-            shown.append(opened.run(PROMPTS[0], arguments.k, arguments.temperature, seed, TOKENS))
-            alone.append(generate(arguments, seed))
-        show("through the page, tokens/s", shown)
-        show("generate, tokens/s", alone)
-        show("page / generate", [a / b for a, b in zip(shown, alone)])
+            fields = {"prompt": PROMPTS[0], "k": arguments.k, "temperature": arguments.temperature, "seed": seed}
+            fields["length"] = TOKENS
+            for way, trace in (("page", opened.run(**fields)), ("reader", read(url, fields))):
+                ways[way].append(rate(trace.rounds))
+                ways[f"{way}, plain"].append(rate(trace.baseline))
+            ways["generate"].append(generate(arguments, seed))
+    for way, rates in ways.items():
+        show(f"{way}, tokens/s", rates)
+    for one, other in RATIOS:
+        show(f"{one} / {other}", [a / b for a, b in zip(ways[one], ways[other])])
+
+
+def read(url: str, fields: dict[str, object]) -> Trace:
+    """The run, asked for and read as the page's scripts do, but drawn by nobody."""
+    with Client(url) as client:
+        with client.run(**fields) as deltas:
+            *_, last = deltas
+        return from_json(client.ask("trace", {"run": last["run"]}))
+
+
+def rate(rounds: Sequence[Round]) -> float:
+    """Tokens/s by the engine's own clock."""
+    return measure(rounds).tokens_per_second
 
 
 def generate(arguments: argparse.Namespace, seed: int) -> float:

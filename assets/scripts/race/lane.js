@@ -14,6 +14,8 @@ export class Lane {
     this.end = section.querySelector(".sd-end");
     this.pinned = new Pinned(this.pane, "down");
     this.picked = null;
+    this.events = new WeakMap(); // token -> what it stands for
+    this.pane.addEventListener("pointerover", (over) => this.entitle(over.target.closest(".sd-tok")));
     this.pane.addEventListener("click", (click) => {
       const token = click.target.closest(".sd-tok");
       if (token) onPick(this.address(token));
@@ -74,9 +76,15 @@ export class Lane {
     token.setAttribute("role", "option");
     token.setAttribute("aria-selected", "false");
     token.dataset.event = place;
-    tell(token, () => title(event), {}, "title");
+    this.events.set(token, event);
+    if (!/\S/.test(event.text)) this.entitle(token); // it has no other name
     spell(token, event.text, { flat: lost });
     return token;
+  }
+
+  /** Give a token its title. That of a word can wait until somebody is at it: while a run is told, time is short. */
+  entitle(token) {
+    if (token && !token.title) tell(token, () => title(this.events.get(token)), {}, "title");
   }
 
   /** Tokens that can be walked to, in the order of time. */
@@ -142,6 +150,7 @@ export class Lane {
       return;
     }
     this.picked.setAttribute("aria-selected", "true");
+    this.entitle(this.picked);
     this.pane.setAttribute("aria-activedescendant", this.picked.id);
     this.seek(this.picked);
   }
