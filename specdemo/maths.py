@@ -11,8 +11,7 @@ from .records import SamplingParams
 
 _COLDEST, _HOTTEST = 1e-20, 1e30  # temperatures beyond draw what these draw, and would overflow
 _FIRST_CUT = 256  # tokens looked at before a nucleus is searched for further down
-_BLOCK = 64  # tokens whose maximum, or sum, stands for them in a first look
-_WIDE = 2**14  # tokens from which a draw looks for a block first
+_BLOCK = 64  # tokens whose maximum stands for them in a first look
 
 
 def _widest(device: torch.device) -> torch.dtype:
@@ -65,33 +64,14 @@ def _nucleus_floor(probs: torch.Tensor, top_p: float) -> torch.Tensor:
 def draw(probs: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
     """Inverse CDF, one uniform a row: (n, V), (n,) -> ids (n,). A token of probability zero is never drawn.
 
-    The first token at which the running sum exceeds u times the whole. One uniform is cheaper than the V exponentials
-    of `multinomial` by a factor of twenty, and a run can be replayed from its uniforms. A running sum is one addition
-    after another: in a wide row the block is found by the sums of blocks, which are not, and the token inside it by
-    what is left of u. It is the same token, but where u lies within rounding of a border.
+    One uniform is cheaper than the V exponentials of `multinomial` by a factor of twenty, and a run can be replayed
+    from its uniforms.
     """
-    width, wide, coins = probs.shape[-1], _widest(probs.device), uniforms[..., None]
-    if width < _WIDE:
-        cdf = probs.cumsum(dim=-1, dtype=wide)
-        ids = _first_above(cdf, coins.to(wide) * cdf[..., -1:])
-    else:
-        whole = pad(probs, (0, -width % _BLOCK)) if width % _BLOCK else probs
-        blocks = whole.unflatten(-1, (-1, _BLOCK))
-        borders = pad(blocks.sum(dim=-1, dtype=wide), (1, 0)).cumsum(dim=-1)
-        mark = coins.to(wide) * borders[..., -1:]
-        block = (_first_above(borders, mark) - 1).clamp_(max=blocks.shape[-2] - 1)
-        inside = blocks.gather(-2, block[..., None].expand(-1, -1, _BLOCK)).squeeze(-2).cumsum(dim=-1, dtype=wide)
-        ids = block * _BLOCK + _first_above(inside, mark - borders.gather(-1, block))
-    return ids.clamp_(max=width - 1).squeeze(-1)  # a NaN row finds nothing at all
-
-
-def _first_above(cdf: torch.Tensor, mark: torch.Tensor) -> torch.Tensor:
-    """The first place at which a running sum exceeds a mark: (n, m), (n, 1) -> (n, 1); what stands there is no zero.
-
-    A mark at the very end, by rounding or by a u of 1, which is no coin but may come from a slider, finds the last one.
-    """
-    below = cdf[..., -1:] * (1 - torch.finfo(cdf.dtype).eps / 2)  # the number just below
-    return torch.searchsorted(cdf, torch.minimum(mark, below), right=True)
+    cdf = probs.cumsum(dim=-1, dtype=_widest(probs.device))
+    total = cdf[..., -1:].contiguous()  # searchsorted warns of anything else
+    ids = torch.searchsorted(cdf, uniforms.to(cdf.dtype)[..., None] * total, right=True)
+    last = torch.searchsorted(cdf, total)  # for a u of 1, which is no coin but may come from a slider
+    return torch.minimum(ids, last).clamp_(max=probs.shape[-1] - 1).squeeze(-1)  # a NaN row finds nothing at all
 
 
 def same_width(p: torch.Tensor, q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -444,16 +444,6 @@ def test_a_round_of_the_engine_has_the_law_of_the_target(case: Case, k: int, loo
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize("block", [1, 2, 3])
-def test_a_draw_by_blocks_leaves_the_law_alone(block: int, loop, monkeypatch) -> None:
-    """As rows over a whole vocabulary are drawn from, with blocks so small that the tables have several."""
-    monkeypatch.setattr(maths, "_WIDE", 1)
-    monkeypatch.setattr(maths, "_BLOCK", block)
-    assert error(law_of_the_engine(THREE, 1, 2, monkeypatch, rounds=1, loop=loop), THREE.pair.p) < EXACT
-    assert error(law_of_the_engine(TWO, 1, 2, monkeypatch, rounds=1, loop=loop), TWO.pair.p) < EXACT
-
-
-@pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize(("k", "length"), [(0, 3), (1, 4), (2, 4)])
 def test_whole_runs_of_the_engine_have_the_law_of_the_target(k: int, length: int, loop, monkeypatch) -> None:
     assert error(law_of_the_engine(TWO, k, length, monkeypatch, loop=loop), TWO.pair.p) < EXACT
