@@ -34,7 +34,7 @@ def to_probs(logits: torch.Tensor, params: SamplingParams) -> torch.Tensor:
     if 0 < params.top_k < logits.shape[-1]:
         kth = scaled.topk(params.top_k, dim=-1).values[..., -1:]
         scaled.masked_fill_(scaled < kth, -torch.inf)
-    probs = scaled.softmax(dim=-1)
+    probs = torch.softmax(scaled, dim=-1, out=scaled)  # in its place: new rows are memory that no cache holds
     if params.top_p == 1 and params.min_p == 0:
         return probs
     floor = params.min_p * probs.amax(dim=-1, keepdim=True)
@@ -103,7 +103,7 @@ def residual(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
     gap = (p - q).clamp_(min=0)
     mass = gap.sum(dim=-1, keepdim=True)
     nothing = (mass == 0).to(p.dtype)
-    return (p * nothing).addcdiv_(gap, mass + nothing)  # a `where` over a whole row costs three times as much
+    return gap.addcmul_(p, nothing).div_(mass + nothing)  # a `where` over a whole row costs three times as much
 
 
 def verify(draft_ids: torch.Tensor, p: torch.Tensor, q: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:

@@ -11,8 +11,8 @@ Schema 1:
      "fork": {"lane": "spec", "round": 3, "event": 1, "ids": […], "before": "…", "given": " sea", "u": .3}}
 
 q, u and alpha are null where there is none, and so is the fork of a run that left no other one. judge_s and look_s are
-parts of other_s, and missing in older traces. Numbers read back exactly; the text is ASCII, so that no encoding can harm
-it. Keys that the schema does not know are passed over.
+parts of other_s, and missing in older traces. Numbers read back exactly; the text is ASCII, so that no encoding can
+harm it. Keys that the schema does not know are passed over.
 """
 
 import gzip

@@ -187,6 +187,20 @@ def test_rows_over_the_support_are_the_rows_over_the_vocabulary(target, eagle, l
     torch.testing.assert_close(q, wide_q, atol=1e-6, rtol=1e-5)
 
 
+def test_rows_hold_nothing_of_the_proposal_before(target, eagle):
+    """They are written to the same memory, whatever K is and however many tokens had a chance."""
+    base = target.open(eagle.tap_after)
+    base.feed(IDS[:-1])
+    drafter, coins = ModelDrafter(eagle.open(base)), Coins(3, base.device)
+    for k, law in ((2, {}), (4, {}), (1, {"top_k": 1}), (3, {"temperature": 0.0})):
+        ids, q = drafter.propose(IDS.tolist(), k, SamplingParams(**law), coins)
+        assert q.shape == (k, base.vocab_size)
+        assert q.sum(-1).tolist() == pytest.approx([1] * k, abs=1e-5)
+        assert (q.gather(1, ids[:, None]) > 0).all()
+        beside = torch.ones(base.vocab_size, dtype=torch.bool).index_fill_(0, eagle.kept, False)
+        assert not q[:, beside].any()
+
+
 def test_a_draft_of_another_target_is_refused(eagle, trained, tmp_path):
     save_draft(trained, tmp_path, TAPS)
     config = LlamaConfig(**CONFIG.to_dict() | {"num_hidden_layers": 2})

@@ -28,7 +28,7 @@ def drawn(
     for i, u in enumerate(uniforms.split(1), start=1):
         rows.append(to_probs(logits, params))
         place = draw(rows[-1], u)
-        ids.append(place if support is None else support[place])
+        ids.append(place if support is None else support.index_select(0, place))
         if i < len(uniforms):
             logits = feed(i, ids[-1])
     return torch.cat(ids), torch.cat(rows)
@@ -46,6 +46,7 @@ class ModelDrafter:
         self._drafts = torch.empty(0, dtype=torch.int64)  # and the drafts that follow them there, still on the device
         # A model that can propose few tokens has its rows worked out over those alone: with ten times fewer numbers.
         self._support: torch.Tensor | None = getattr(model, "support", None)
+        self._wide = torch.empty(0, model.vocab_size)
         self._feed = model.feed if self._support is None else model.feed_narrow
 
     def prefill(self, committed: Sequence[int]) -> None:
@@ -69,10 +70,12 @@ class ModelDrafter:
         return Proposal(drafts, self._widened(q))
 
     def _widened(self, q: torch.Tensor) -> torch.Tensor:
-        """Rows over the support (K, h) -> over the vocabulary (K, V), 0 elsewhere."""
+        """Rows over the support (K, h) -> over the vocabulary (K, V), 0 elsewhere; good until the next proposal."""
         if self._support is None:
             return q
-        return q.new_zeros(len(q), self.model.vocab_size).index_copy_(1, self._support, q)
+        if len(self._wide) < len(q):
+            self._wide = q.new_zeros(len(q), self.model.vocab_size)
+        return self._wide[: len(q)].index_copy_(1, self._support, q)
 
     def _unread(self, committed: Sequence[int]) -> torch.Tensor:
         """Rewind to what `committed` shares with the cache; the ids after it -> (n,).

@@ -19,8 +19,8 @@ def parts_of(rounds: Sequence[Round]) -> tuple[str, ...]:
 def profile(rounds: Sequence[Round], words: Words = ENGLISH, current: int | None = None) -> dict[str, object] | None:
     """A table for the page, None without rounds; a column of the mean round, one of the round of index `current`.
 
-    "rows" are [part, name, meaning, [cell, …]], the last of them the whole round's; a cell is [milliseconds, share of the
-    round from 0 to 1, the same as a text]. The prompt is not in it.
+    "rows" are [part, name, meaning, [cell, …]], the last of them the whole round's; a cell is [milliseconds, share of
+    the round from 0 to 1, the same as a text]. The prompt is not in it.
     """
     if not rounds:
         return None
