@@ -137,7 +137,7 @@ def test_a_test_without_two_cells_is_no_test(session):
     assert said == ENGLISH["proof_certain"] and {row["p_value"] for row in greedy["tests"]} == {"–"}
 
 
-@pytest.mark.parametrize(("alpha", "best", "where"), [(1.0, MOST_K, "top left"), (0.3, 1, "top center")])
+@pytest.mark.parametrize(("alpha", "best", "where"), [(1.0, MOST_K, "bottom left"), (0.3, 1, "bottom center")])
 def test_the_name_of_the_best_k_ends_before_the_axis_does(alpha, best, where):
     figure = speedup_figure(None, (), "run", alpha, Costs(0.1, {}), alpha, 0.1)
     (ring,) = (trace for trace in figure["data"] if "text" in trace)

@@ -111,7 +111,7 @@ def _best(k: int, gain: float, ink: str) -> dict[str, Any]:
         "x": [k],
         "y": [gain],
         "text": [f"<b>K = {k}</b>"],
-        "textposition": "top left" if k == MOST_K else "top center",  # the axis ends there
+        "textposition": "bottom left" if k == MOST_K else "bottom center",  # the axis ends there; above is the theorem
         "textfont": {"color": ink, "size": 16},
         "marker": {"symbol": "circle-open", "size": 20, "color": ink, "line": {"width": 3, "color": ink}},
         "showlegend": False,
