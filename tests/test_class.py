@@ -60,6 +60,12 @@ def workers():
     return {thread for thread in threading.enumerate() if thread.name.startswith("job ")}
 
 
+@pytest.fixture(autouse=True)
+def told_often(monkeypatch):
+    """What happens within a run is seen while it goes on, though these models need no time."""
+    monkeypatch.setattr(Run, "update_s", 0.01)
+
+
 def until(condition, what):
     end = time.monotonic() + LIMIT_S
     while not condition():
@@ -73,8 +79,10 @@ def last(deltas):
 
 def first_round(deltas):
     """Read a run until it writes; its id."""
-    until(lambda: (delta := json.loads(next(deltas))).get("spec") and delta, "the first round")
-    return json.loads(next(deltas))["run"]
+    while not (delta := json.loads(next(deltas))).get("spec"):
+        pass
+    assert delta["phase"]["name"] == "running", "it is over already"
+    return delta["run"]
 
 
 def wait_for(deltas, phase):

@@ -1,7 +1,9 @@
 """The soak's own judgement: what counts as an end, and that a missed bar is an exit status."""
 
+import random
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 from test_serve import free_port, session_of
@@ -9,6 +11,7 @@ from test_serve import free_port, session_of
 from specdemo.ui.serve import open_page
 from tools.soak import __main__ as soak
 from tools.soak.bars import Bars
+from tools.soak.cancel import _left
 from tools.soak.client import ending
 from tools.soak.scripted import Script
 from tools.soak.together import _p95
@@ -43,6 +46,44 @@ def test_bars_count_what_was_missed():
     for held in (True, False, False):
         bars.hold("a bar", 1, held)
     assert bars.missed == 2
+
+
+class Told:
+    """A client whose run is told as `phases`, and whose stop is answered by one of them."""
+
+    def __init__(self, phases, answer):
+        self.phases, self.answer = phases, answer
+
+    @contextmanager
+    def run(self, **fields):
+        yield iter([{"run": "a", "phase": {"name": name}} for name in self.phases])
+
+    def ask(self, name, question):
+        return {"phase": {"name": self.answer}}
+
+
+class Presses(random.Random):
+    """Reads two updates, and then presses the button."""
+
+    def randrange(self, *bounds):
+        return 2
+
+    def random(self):
+        return 0.9
+
+
+@pytest.mark.parametrize(
+    ("phases", "answer", "clean"),
+    [
+        (["loading", "running", "running", "stopped"], "stopped", True),
+        (["running", "done"], "done", True),  # it had just come to its end
+        (["loading", "running", "running", "done"], "running", False),  # the button did nothing
+        (["loading", "running", "running", "done"], "stopped", False),  # its reader was told something else
+        (["loading", "running", "running"], "stopped", False),  # or nothing
+    ],
+)
+def test_a_stop_is_told_to_who_asked_and_to_the_reader(phases, answer, clean):
+    assert _left(Told(phases, answer), Presses(), 1) is clean
 
 
 def test_the_95th_percentile():
