@@ -16,7 +16,7 @@ from .request import Request
 
 #: Seconds between two updates of the page, and where a CPU computes: often a browser draws them on the same cores, for
 #: about 10 ms of one each, which the run lacks.
-UPDATE_S, UPDATE_BY_CPU_S = 0.1, 0.25
+UPDATE_S, UPDATE_BY_CPU_S = 0.1, 0.3
 
 #: Seconds between two updates of the numbers, and the longest silence; longer for who waits in line, as a class may.
 STATS_S, SILENCE_S, WAITING_S = 0.3, 0.25, 1.0
