@@ -436,6 +436,7 @@ def test_the_parts_of_the_mean_round_and_of_the_picked_one_are_told(server, tab)
     page.page.click(".sd-timing summary")
     table = page.page.locator(".sd-profile table")
     expect(table.locator("tbody tr")).to_have_count(6)
+    page.page.wait_for_selector(".sd-timing[data-drawn]")  # the figure comes after the table
     current = json.loads(page.page.locator(".sd-timing").get_attribute("data-drawn"))["current"]
     told = profile(recording().rounds, current=current)
     assert table.locator("thead th").all_text_contents() == told["columns"]
