@@ -91,14 +91,21 @@ def test_a_server_that_never_answers_is_told_of(tiny, tab):
     assert page.tokens("plain").count() == 5
 
 
-def test_a_check_that_the_server_has_forgotten_ends(serve, tab):
+def checking(serve, tab):
+    """A server, a page and its proof tab, where a check without end has found something."""
     server = serve(Endless().pair)
     page = tab(server).set("the hand")
     proof = opened(page, "proof")
     proof.locator(".sd-proof-runs").fill("20000")
     proof.locator(".sd-measure-start").click()
     page.page.wait_for_selector(".sd-proof-found:not([hidden])")
-    page.page.route("**/specdemo/ask/proof_look", lambda route: route.fulfill(body="null", content_type="application/json"))
+    return server, page, proof
+
+
+def test_a_check_that_the_server_has_forgotten_ends(serve, tab):
+    server, page, proof = checking(serve, tab)
+    forgotten = {"body": "null", "content_type": "application/json"}
+    page.page.route("**/specdemo/ask/proof_look", lambda route: route.fulfill(**forgotten))
     page.page.wait_for_selector(".sd-proof[data-phase=failed]")
     expect(proof.locator(".sd-measure-text")).to_have_text(ENGLISH["runs_forgotten"])
     expect(proof.locator(".sd-measure-start")).to_be_enabled()
@@ -107,12 +114,7 @@ def test_a_check_that_the_server_has_forgotten_ends(serve, tab):
 
 
 def test_a_page_that_goes_ends_its_check(serve, tab):
-    server = serve(Endless().pair)
-    page = tab(server).set("the hand")
-    proof = opened(page, "proof")
-    proof.locator(".sd-proof-runs").fill("20000")
-    proof.locator(".sd-measure-start").click()
-    page.page.wait_for_selector(".sd-proof-found:not([hidden])")
+    server, page, _ = checking(serve, tab)
     (check,) = [job for job in server.session.jobs if not job.over]
     page.page.reload()
     page.page.wait_for_selector(".sd-say[data-phase]")
