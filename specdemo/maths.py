@@ -11,7 +11,7 @@ from .records import SamplingParams
 
 _COLDEST, _HOTTEST = 1e-20, 1e30  # temperatures beyond draw what these draw, and would overflow
 _FIRST_CUT = 256  # tokens looked at before a nucleus is searched for further down
-_BLOCK = 64  # tokens whose maximum stands for them in a first look
+_GROUP = 64  # tokens whose maximum stands for them in a first look
 
 
 def _widest(device: torch.device) -> torch.dtype:
@@ -68,10 +68,10 @@ def draw(probs: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
     from its uniforms.
     """
     cdf = probs.cumsum(dim=-1, dtype=_widest(probs.device))
-    total = cdf[..., -1:].contiguous()  # searchsorted warns of anything else
-    ids = torch.searchsorted(cdf, uniforms.to(cdf.dtype)[..., None] * total, right=True)
-    last = torch.searchsorted(cdf, total)  # for a u of 1, which is no coin but may come from a slider
-    return torch.minimum(ids, last).clamp_(max=probs.shape[-1] - 1).squeeze(-1)  # a NaN row finds nothing at all
+    # A u of 1 is no coin but may come from a slider. Below it u·total rounds to less than the total: the cdf exceeds it.
+    below_one = uniforms.to(cdf.dtype).clamp(max=1 - torch.finfo(cdf.dtype).eps / 2)
+    ids = torch.searchsorted(cdf, below_one[..., None] * cdf[..., -1:], right=True).squeeze(-1)
+    return ids.clamp_(max=probs.shape[-1] - 1)  # a NaN row finds nothing at all
 
 
 def same_width(p: torch.Tensor, q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -134,14 +134,15 @@ def last_law(accepted: torch.Tensor, p: torch.Tensor, q: torch.Tensor) -> torch.
 def likeliest(probs: torch.Tensor, n: int) -> torch.Tensor:
     """Ids of the n largest of each row, in no order: (rows, V) -> (rows, n).
 
-    Only the n blocks with the largest maxima can hold one of them; `topk` over everything costs four times as much.
+    Only n groups with the largest maxima can hold one of them; `topk` over everything costs four times as much. A group
+    is every `apart`-th token: such maxima are quicker than those of neighbours.
     """
-    blocks = probs.shape[1] // _BLOCK
-    if blocks <= n:
+    apart = probs.shape[1] // _GROUP
+    if apart <= n:
         return probs.topk(n, dim=1).indices
-    inside = blocks * _BLOCK
-    best = probs[:, :inside].unflatten(1, (blocks, _BLOCK)).amax(dim=-1).topk(n, dim=1).indices
-    ids = (best[:, :, None] * _BLOCK + torch.arange(_BLOCK, device=probs.device)).flatten(1)
+    inside = apart * _GROUP
+    best = probs[:, :inside].unflatten(1, (_GROUP, apart)).amax(dim=1).topk(n, dim=1).indices
+    ids = (best[:, None] + torch.arange(0, inside, apart, device=probs.device)[:, None]).flatten(1)
     if inside < probs.shape[1]:
         tail = torch.arange(inside, probs.shape[1], device=probs.device).expand(len(probs), -1)
         ids = torch.cat([ids, tail], dim=1)

@@ -196,6 +196,15 @@ def test_what_has_no_chance_is_never_drawn(u: float, dtype: torch.dtype) -> None
     assert drawn[3:].tolist() == [0, 4]
 
 
+@pytest.mark.parametrize("u", [LARGEST, 1 - 2**-24, 1.0])
+def test_what_has_no_chance_is_never_drawn_by_sums_of_float32(u: float, monkeypatch) -> None:
+    """As on Metal, where the largest coins of float64 round to 1; totals on and beside powers of two, and far from 1."""
+    monkeypatch.setattr(maths, "_widest", lambda device: torch.float32)
+    totals = [1, 1 - 2**-24, 1 + 2**-23, *torch.rand(500, generator=torch.Generator().manual_seed(4)).tolist(), 1e-30]
+    rows = torch.tensor([[0, total / 2, total / 2, 0] for total in totals])
+    assert (maths.draw(rows, torch.full((len(rows),), u, dtype=torch.float64)) == 2).all()
+
+
 def test_rare_tokens_at_the_end_of_a_long_row_have_their_share() -> None:
     """A thousand tokens of 1e-9 after one of nearly everything: sums of float32 would lose most of them."""
     row = torch.full((1001,), 1e-9)
