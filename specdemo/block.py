@@ -1,6 +1,8 @@
 """What comes over from the device once a round: one block of numbers, and the records made of it."""
 
 import math
+from functools import partial
+from itertools import repeat
 from typing import NamedTuple
 
 import torch
@@ -14,7 +16,8 @@ from .words import Saying
 #: Candidates of p and of q that are kept for the picture of a position.
 TOP = 12
 
-_SCALARS = 3  # columns before the candidates: α, u, and how many drafts stay
+_SCALARS = 3  # columns before the candidates: α, u,
+_ACCEPTED = 2  # and how many drafts stay
 
 
 def block_width(top: int, vocab_size: int) -> int:
@@ -50,21 +53,18 @@ class _Row(NamedTuple):
 
     alpha: float
     u: float
-    accepted: float
-    ids: list[float]
+    ids: list[int]
     p: list[float]
     q: list[float]
 
     @classmethod
-    def of(cls, numbers: list[float]) -> "_Row":
+    def of(cls, numbers: list[float], ends: bool) -> "_Row":
+        """The round's last token is a candidate where the round `ends`; elsewhere the drafted one stands there again."""
         width = (len(numbers) - _SCALARS) // 3
         ids, p, q = (numbers[start : start + width] for start in range(_SCALARS, len(numbers), width))
-        return cls(*numbers[:_SCALARS], ids, p, q)
-
-    def candidates(self, ends: bool) -> dict[float, tuple[float, float]]:
-        """p and q of each id; the round's last token is one where the round `ends`."""
-        drafted, last, *others = zip(self.ids, zip(self.p, self.q))
-        return dict([drafted, last, *others] if ends else [drafted, *others])
+        if not ends:
+            ids[1], p[1], q[1] = ids[0], p[0], q[0]
+        return cls(*numbers[:_ACCEPTED], [*map(int, ids)], p, q)
 
 
 def read_block(block: torch.Tensor, position: int, last_outcome: Outcome) -> tuple[TokenEvent, ...]:
@@ -72,13 +72,13 @@ def read_block(block: torch.Tensor, position: int, last_outcome: Outcome) -> tup
 
     `position` is that of the first draft in the whole sequence, for messages. Raises NumericalFault.
     """
-    rows = [_Row.of(numbers) for numbers in block.tolist()]
-    k = len(rows) - 1
+    lists = block.tolist()
+    k, n = len(lists) - 1, int(lists[0][_ACCEPTED])
+    rows = [_Row.of(numbers, i == n) for i, numbers in enumerate(lists)]
     _refuse_nonsense(rows, position)
     assert all(row.q[0] > 0 for row in rows[:k]), "a draft was not drawn from that q"
-    n = int(rows[0].accepted)
     outcomes = [Outcome.ACCEPTED] * n + [Outcome.REJECTED] + [Outcome.DISCARDED] * (k - n)
-    looks = [_look(row.candidates(i == n), drafted=i < k) for i, row in enumerate(rows[: max(k, n + 1)])]
+    looks = [_look(row, drafted=i < k) for i, row in enumerate(rows[: max(k, n + 1)])]
     events = [_event(row, 0, outcome, look) for row, outcome, look in zip(rows[:k], outcomes, looks)]
     return (*events, _event(rows[n], 1, Outcome.RESAMPLED if n < k else last_outcome, looks[n]))
 
@@ -98,15 +98,18 @@ class _Look(NamedTuple):
     rest: tuple[float, float | None]
 
 
-def _look(candidates: dict[float, tuple[float, float]], drafted: bool) -> _Look:
-    """Those that have a chance, largest first; q is None where nothing was `drafted`."""
-    if not drafted:
-        top = [TopRow(int(i), "", p, None) for i, (p, _) in candidates.items() if p > 0]
-        rest = _rest([one.p for one in top]), None
-        return _Look(tuple(sorted(top, key=lambda one: -one.p)), rest)
-    top = [TopRow(int(i), "", p, q) for i, (p, q) in candidates.items() if p > 0 or q > 0]
-    rest = _rest([one.p for one in top]), _rest([one.q for one in top])
-    return _Look(tuple(sorted(top, key=lambda one: -max(one.p, one.q))), rest)
+_top_row = partial(tuple.__new__, TopRow)  # there are hundreds a round, and this is the quickest way to one
+
+
+def _look(row: _Row, drafted: bool) -> _Look:
+    """The candidates that have a chance, each once, largest first; q is None where nothing was `drafted`."""
+    height = (lambda one: max(one.p, one.q)) if drafted else (lambda one: one.p)
+    one_each = dict(zip(row.ids, zip(row.ids, repeat(""), row.p, row.q if drafted else repeat(None))))
+    top = sorted(map(_top_row, one_each.values()), key=height, reverse=True)
+    while height(top[-1]) == 0:
+        top.pop()
+    _, _, p, q = zip(*top)
+    return _Look(tuple(top), (_rest(p), _rest(q) if drafted else None))
 
 
 def _event(row: _Row, column: int, outcome: Outcome, look: _Look) -> TokenEvent:
@@ -124,5 +127,5 @@ def _event(row: _Row, column: int, outcome: Outcome, look: _Look) -> TokenEvent:
     )
 
 
-def _rest(masses: list[float]) -> float:
+def _rest(masses: tuple[float, ...]) -> float:
     return max(0.0, 1 - sum(masses))
