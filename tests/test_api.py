@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 from tiny import tiny_pair
 
 from specdemo.session import Here, Library, Session
+from specdemo.session import run as run_module
 from specdemo.session.seats import AT_ONCE
 from specdemo.trace import from_json
 from specdemo.ui import door, malformed
@@ -49,6 +50,19 @@ def test_a_run_is_a_line_an_update_and_can_be_asked_about(client):
     assert client.post("/specdemo/ask/inspect", json={**run, "lane": "plain", "round": 0, "event": 0}).json()[
         "position"
     ]
+
+
+@pytest.mark.parametrize(("host", "near"), [("127.0.0.1", True), ("::1", True), ("192.0.2.7", False)])
+def test_who_reads_on_this_machine_is_told_in_a_rhythm_of_its_own(session, monkeypatch, host, near):
+    seen = []
+    monkeypatch.setattr(run_module, "update_s", lambda pair, near: seen.append(near) or 0.0)
+    client = TestClient(Starlette(routes=door.routes(session, None)), client=(host, 5000))
+    fields = {"prompt": "the hand", "length": 6, "k": 2, "seed": 1, "near": not near}
+    run = told(client.post("/specdemo/run", json=fields))[-1]["run"]
+    of_run = len(seen)
+    leaving = {"run": run, "lane": "plain", "round": 1, "event": 0, "token": 5, "near": not near}
+    assert told(client.post("/specdemo/fork", json=leaving))[-1]["phase"]["name"] == "done"
+    assert len(seen) > of_run > 0 and set(seen) == {near}
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

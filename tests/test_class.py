@@ -63,7 +63,7 @@ def workers():
 @pytest.fixture(autouse=True)
 def told_often(monkeypatch):
     """What happens within a run is seen while it goes on, though these models need no time."""
-    monkeypatch.setattr(Run, "update_s", 0.01)
+    monkeypatch.setattr(run_module, "update_s", lambda pair, near: 0.01)
 
 
 def until(condition, what):
@@ -537,7 +537,7 @@ def objects():
 
 def test_memory_stays_flat_over_hundreds_of_runs(pair, monkeypatch):
     """What the server keeps is full after the first runs; from then on no kind of thing becomes more."""
-    monkeypatch.setattr(Run, "update_s", 0.0)
+    monkeypatch.setattr(run_module, "update_s", lambda pair, near: 0.0)
     session, others = session_of(pair), workers()
     session._runs = Store(capacity=8)
     checks = counting(session, lambda: True)

@@ -166,17 +166,8 @@ def test_the_seed_that_was_drawn_is_told_and_runs_the_same_again(pair):
     assert ids == [[event.token_id for event in round_.events] for round_ in again.trace().rounds]
 
 
-def test_where_a_cpu_computes_updates_come_less_often(pair):
-    run = Run(request(length=4), place_of(pair))
-    assert run.update_s == run_module.UPDATE_S  # nothing is known of it yet
-    told(run)
-    assert run.update_s == run_module.UPDATE_BY_CPU_S > run_module.UPDATE_S
-    run.look().pair = {**run.look().pair, "target_device": "cuda:0"}
-    assert run.update_s == run_module.UPDATE_S
-
-
 def test_updates_come_at_most_once_in_their_interval(pair, monkeypatch):
-    monkeypatch.setattr(Run, "update_s", 0.2)
+    monkeypatch.setattr(run_module, "update_s", lambda pair, near: 0.2)
     start = time.monotonic()
     deltas = told(Run(request(length=60), place_of(pair)))
     assert len(deltas) <= 2 + (time.monotonic() - start) / 0.2

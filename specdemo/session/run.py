@@ -13,10 +13,7 @@ from .phase import Phase
 from .place import Place, Work
 from .raced import Begun, Spelled, raced
 from .request import Request
-
-#: Seconds between two updates of the page, and where a CPU computes: often a browser draws them on the same cores, for
-#: about 10 ms of one each, which the run lacks.
-UPDATE_S, UPDATE_BY_CPU_S = 0.1, 0.3
+from .rhythm import update_s
 
 #: Seconds between two updates of the numbers, and the longest silence; longer for who waits in line, as a class may.
 STATS_S, SILENCE_S, WAITING_S = 0.3, 0.25, 1.0
@@ -42,12 +39,9 @@ class Run(Job[Log]):
         self._stop_ids: frozenset[int] = frozenset()
         self._rests: dict[Lane, str] = {}
 
-    @property
-    def update_s(self) -> float:
-        return UPDATE_BY_CPU_S if self._log.pair.get("target_device") == "cpu" else UPDATE_S
-
-    def deltas(self) -> Iterator[str]:
-        """Start, and tell all that happens as JSON: the first thing at once, then at most one update in `update_s`.
+    def deltas(self, near: bool = False) -> Iterator[str]:
+        """Start, and tell all that happens as JSON: the first thing at once, then in the rhythm for a reader who is on
+        this machine (`near`) or is not.
 
         The last delta has the final phase. Closing the generator stops the work.
         """
@@ -62,7 +56,7 @@ class Run(Job[Log]):
                 yield to_text(delta)
                 if final:
                     return
-                self._await_news(now)
+                self._await_news(now + update_s(self._log.pair, near))
         finally:
             self.stop()
 
@@ -85,11 +79,11 @@ class Run(Job[Log]):
             given, told_pair = {lane: len(log.rounds[lane]) for lane in LANES}, log.pair
             yield delta
 
-    def _await_news(self, updated: float) -> None:
-        """Return once there is news and the last update is `update_s` ago, or after the longest silence."""
+    def _await_news(self, due: float) -> None:
+        """Return once there is news and the next update is due, or after the longest silence."""
         self._news.wait(WAITING_S if self._log.phase.name == "waiting" else SILENCE_S)
         self._news.clear()
-        self._stop.wait(max(0.0, updated + self.update_s - time.monotonic()))
+        self._stop.wait(max(0.0, due - time.monotonic()))
 
     def _take(self, news: Begun | Spelled) -> Phase | None:
         if isinstance(news, Begun):

@@ -82,15 +82,16 @@ class Session:
     def run(self, /, **fields: object) -> Iterator[str]:
         """Deltas of a new run; for a request that cannot be met one delta that says why.
 
-        Fields as in `Request.of`, and `page`, as in `seats.page_of`: it ends what this page asked for before.
+        Fields as in `Request.of`, and `page`, as in `seats.page_of`: it ends what this page asked for before; `near`
+        where who reads it is on this machine.
         """
-        page = fields.pop("page", None)
-        return self._told({"page": page}, lambda: self.request(fields))
+        about = {name: fields.pop(name, None) for name in ("page", "near")}
+        return self._told(about, lambda: self.request(fields))
 
     def fork(self, question: Question) -> Iterator[str]:
         """Deltas of a new run that leaves another one.
 
-        `question` as in `fork.forked`, with the other's id as `run`, and `page` as for a run.
+        `question` as in `fork.forked`, with the other's id as `run`, and `page` and `near` as for a run.
         """
         return self._told(question, lambda: self._forked(question))
 
@@ -109,7 +110,7 @@ class Session:
         self.jobs.add(run)
         try:
             self._runs.put(run.id, run)
-            yield from run.deltas()
+            yield from run.deltas(near=bool(question.get("near")))
         finally:
             self._going.discard(run)
             self._tell(watch.over(run.look()))

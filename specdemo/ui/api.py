@@ -34,7 +34,8 @@ def routes(session: Session) -> list[BaseRoute]:
 
     async def run(request: Request) -> Response:
         LocalContext.request.set(request)  # where ZeroGPU looks for whose quota it is
-        deltas = RUNS[request.url.path.rpartition("/")[2]](session, await _object(request))
+        fields = await _object(request) | {"near": _near(request)}
+        deltas = RUNS[request.url.path.rpartition("/")[2]](session, fields)
         return StreamingResponse(_lines(deltas, readers), media_type="application/x-ndjson")
 
     async def ask(request: Request) -> Response:
@@ -62,6 +63,11 @@ async def _object(request: Request) -> dict[str, object]:
     if not isinstance(sent, dict):
         raise HTTPException(400, "What was sent is no object of JSON.")
     return sent
+
+
+def _near(request: Request) -> bool:
+    """Whether who asks is on this machine: a browser there draws on the cores that the run needs."""
+    return request.client is not None and request.client.host in ("127.0.0.1", "::1")
 
 
 async def _lines(deltas: Iterator[str], readers: CapacityLimiter) -> AsyncIterator[str]:
