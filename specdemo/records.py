@@ -63,6 +63,10 @@ def as_text(value: object) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+#: The temperature where nothing else is asked for.
+USUAL_TEMPERATURE = 0.8
+
+
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
     """How a token is drawn from logits; the same for p and q, at every row.

@@ -28,7 +28,7 @@ from specdemo.bench.turns import take_turn, warm_up
 from specdemo.cli import main
 from specdemo.cli.arguments import parser
 from specdemo.peers import llama_cpp
-from specdemo.records import SamplingParams
+from specdemo.records import USUAL_TEMPERATURE, SamplingParams
 
 ROOT = Path(__file__).parents[1]
 PARAMS = SamplingParams(temperature=0, seed=0, max_new_tokens=6)
@@ -376,7 +376,7 @@ def test_a_run_beyond_the_context_is_said_in_one_line(folders, capsys):
 
 def test_the_defaults_are_the_issue_s():
     args = parser().parse_args(["bench"])
-    assert (args.k, args.temperature, args.seed) == ("1-8", 0.8, 0)
+    assert (args.k, args.temperature, args.seed) == ("1-8", USUAL_TEMPERATURE, 0)
     assert len(PROMPTS) == 5 and all(FAMILIES.values())
 
 

@@ -33,7 +33,7 @@ from specdemo.trace import load
 
 ROOT = Path(__file__).parents[1]
 PAIR = tiny_pair()
-GENERATE = ["generate", "the end", "--seed", "3", "--max-new-tokens", "20"]
+GENERATE = ["generate", "the end", "--temperature", "1", "--seed", "3", "--max-new-tokens", "20"]
 
 
 @pytest.fixture(autouse=True)

@@ -18,6 +18,7 @@ from specdemo.cli.arguments import parser
 from specdemo.metrics import measure
 from specdemo.models import CATALOGUE
 from specdemo.pace import USUAL_K
+from specdemo.records import USUAL_TEMPERATURE
 from specdemo.session import LANES, Here, Session
 from specdemo.trace import from_json
 from specdemo.ui import serve
@@ -87,6 +88,7 @@ def test_what_is_not_said_is_as_on_the_page_and_the_command_line(client):
     for name, words in (("/run", ["generate", "x"]), ("/check", ["check"])):
         usual = {p["parameter_name"]: p["parameter_default"] for p in told[name]["parameters"]}
         assert usual["k"] == command.parse_args(words).k == USUAL_K
+        assert usual["temperature"] == command.parse_args(words).temperature == USUAL_TEMPERATURE
 
 
 # -- what they do -----------------------------------------------------------------------------------------------------

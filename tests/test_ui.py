@@ -13,7 +13,7 @@ import pytest
 from specdemo.models import CATALOGUE
 from specdemo.pace import USUAL_K
 from specdemo.palette import PALETTE, THEMES
-from specdemo.records import Outcome
+from specdemo.records import USUAL_TEMPERATURE, Outcome
 from specdemo.session import Here, Library, Request, Session
 from specdemo.ui.controls import controls
 from specdemo.ui.files import ASSETS, SCRIPTS, head, template, variables
@@ -126,7 +126,9 @@ def test_the_form_offers_exactly_what_a_request_takes():
     assert set(fields) == set(inspect.signature(Request.of).parameters)
     defaults = {name: field.value for name, field in fields.items()}
     asked = Request.of(**defaults)
-    assert asked.pair == CATALOGUE["embedded"] and asked.chat and asked.k == USUAL_K
+    assert asked.pair == CATALOGUE["embedded"] and asked.chat
+    assert (asked.k, asked.params.temperature) == (USUAL_K, USUAL_TEMPERATURE)
+    assert Request.of(prompt="a").params.temperature == USUAL_TEMPERATURE
 
 
 def test_own_models_are_offered_only_where_they_may_be_loaded():

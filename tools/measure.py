@@ -21,14 +21,13 @@ from specdemo.lanes import plain, speculative
 from specdemo.metrics import measure
 from specdemo.models import CATALOGUE, Pair, load_pair
 from specdemo.pace import USUAL_K
-from specdemo.records import Round, RunStats, SamplingParams, Trace
+from specdemo.records import USUAL_TEMPERATURE, Round, RunStats, SamplingParams, Trace
 from specdemo.trace import from_json
 from tools.draft.prompts import held_out_prompts
 from tools.soak.client import Client
 
 KINDS = ("explain", "story", "list", "code", "dialogue")
 TOKENS = 128
-TEMPERATURE = 0.8
 
 #: Ways of streaming: all of its cost, the server's, the browser's, and whether that is the same for both lanes.
 RATIOS = (("page", "generate"), ("reader", "generate"), ("page", "reader"), ("page, plain", "reader, plain"))
@@ -39,7 +38,7 @@ def main() -> None:
     parser.add_argument("what", choices=("kinds", "page"))
     parser.add_argument("--runs", type=int, default=5, help="runs, or prompts of each kind (default: 5)")
     parser.add_argument("--k", type=drafts, default=USUAL_K, help=f"tokens drafted a round; kinds: or auto (default: {USUAL_K})")
-    parser.add_argument("--temperature", type=float, default=TEMPERATURE, help=f"(default: {TEMPERATURE})")
+    parser.add_argument("--temperature", type=float, default=USUAL_TEMPERATURE, help=f"(default: {USUAL_TEMPERATURE})")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="kinds: these only")
     parser.add_argument("--store", type=Path, help="kinds: a file of runs to go on from, so that slices make a whole")
     arguments = parser.parse_args()

@@ -13,7 +13,7 @@ import torch
 from specdemo.metrics import measure, speedup
 from specdemo.models import Pair, load_pair
 from specdemo.pace import USUAL_K
-from specdemo.records import Trace
+from specdemo.records import USUAL_TEMPERATURE, Trace
 from specdemo.session import Here, Request, Run, recording
 from specdemo.session.library import RECORDINGS
 from specdemo.trace import save
@@ -26,7 +26,7 @@ ASKED: dict[str, dict[str, object]] = {
     "code": {"prompt": "Write a Python function that returns the first n prime numbers."},
     "poor": {"prompt": "Explain why the sky is blue.", "k": 4, "length": 64},
 }
-USUAL = {"k": USUAL_K, "temperature": 0.8, "seed": 1, "length": 128}
+USUAL = {"k": USUAL_K, "temperature": USUAL_TEMPERATURE, "seed": 1, "length": 128}
 
 #: By what the logits of a poor draft are divided: it then spreads its guesses over far too many tokens.
 BLUR = 2.5

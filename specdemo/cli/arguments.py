@@ -7,7 +7,7 @@ from typing import NoReturn
 from ..bench.families import FAMILIES
 from ..pace import USUAL_K
 from ..palette import PALETTE
-from ..records import SamplingParams
+from ..records import USUAL_TEMPERATURE, SamplingParams
 from ..words import ENGLISH
 
 PROMPT = "Explain why the sky is blue."
@@ -141,7 +141,7 @@ def _add_bench(commands) -> None:
     command = _command(commands, "bench", "[options]", "how fast is it, beside others?", _BENCH)
     numbers = f"{', '.join(DTYPES)}; or several, with commas between them"
     _add(_add_pair(command), "--dtype", str, numbers, "LIST", {"dtype": "auto"})
-    sampling = _add_sampling(command, seed=0, temperature=0.8)
+    sampling = _add_sampling(command, seed=0)
     _add(sampling, "--max-new-tokens", int, "tokens a run, at least 2", "N", {"max_new_tokens": 48})
     work = command.add_argument_group("what is measured")
     work.add_argument(
@@ -251,7 +251,6 @@ def _add_sampling(
     seed: int | None,
     k: int | None = None,
     auto: bool = False,
-    temperature: float | None = None,
 ) -> argparse._ArgumentGroup:
     """With `k` the option --k too, which may be auto with `auto`."""
     group = command.add_argument_group("sampling", "the same for target and draft, at every position")
@@ -260,8 +259,7 @@ def _add_sampling(
         _add(group, "--k", _drafts, text, "K", {"k": k})
     elif k is not None:
         _add(group, "--k", int, "tokens to draft a round", "K", {"k": k})
-    warmth = _DEFAULTS["temperature"] if temperature is None else temperature
-    _add(group, "--temperature", float, "0 is greedy", "T", {"temperature": warmth})
+    _add(group, "--temperature", float, "0 is greedy", "T", {"temperature": USUAL_TEMPERATURE})
     _add(group, "--top-k", int, "keep the N likeliest tokens; 0 keeps all", "N", _DEFAULTS)
     _add(group, "--top-p", float, "keep the likeliest tokens that hold this mass; 1 keeps all", "P", _DEFAULTS)
     _add(group, "--min-p", float, "keep tokens this likely relative to the likeliest; 0 keeps all", "P", _DEFAULTS)

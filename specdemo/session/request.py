@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 from ..models import CATALOGUE, PairSpec
 from ..pace import USUAL_K
-from ..records import Fork, SamplingParams, as_text
+from ..records import USUAL_TEMPERATURE, Fork, SamplingParams, as_text
 from ..words import Refusal, Saying
 
 MAX_PROMPT = 20_000  # characters
@@ -56,7 +56,7 @@ class Request:
         chat: object = True,
         k: object = USUAL_K,
         auto: object = False,
-        temperature: object = 1.0,
+        temperature: object = USUAL_TEMPERATURE,
         top_k: object = 0,
         top_p: object = 1.0,
         min_p: object = 0.0,

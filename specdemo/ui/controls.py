@@ -7,6 +7,7 @@ import gradio as gr
 
 from ..models import CATALOGUE, EMBEDDED, PairSpec
 from ..pace import USUAL_K
+from ..records import USUAL_TEMPERATURE
 from ..session.request import MAX_K, OWN
 from ..words import Saying
 from .labels import Labels
@@ -63,7 +64,8 @@ def _dials(said: Labels, own_models: bool, pair: str) -> dict[str, gr.components
             k = said(gr.Slider(0, MAX_K, USUAL_K, step=1, buttons=[], elem_id="sd-k", min_width=120), label="k")
             auto = said(gr.Checkbox(False, container=False, elem_id="sd-auto", min_width=120), label="auto")
         temperature = said(
-            gr.Slider(0, 2, 0.8, step=0.05, buttons=[], elem_id="sd-temperature", min_width=120), label="temperature"
+            gr.Slider(0, 2, USUAL_TEMPERATURE, step=0.05, buttons=[], elem_id="sd-temperature", min_width=120),
+            label="temperature",
         )
     only_own = f"(name) => {{ document.body.classList.toggle('sd-own', name === '{OWN}'); return []; }}"
     chosen.change(None, [chosen], [], js=only_own, api_visibility="private")

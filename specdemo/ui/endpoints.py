@@ -15,6 +15,7 @@ import gradio as gr
 
 from ..models import CATALOGUE
 from ..pace import USUAL_K
+from ..records import USUAL_TEMPERATURE
 from ..session import LANES, Session
 from ..session.measurements import Measurements
 from ..session.proof import plan
@@ -58,7 +59,7 @@ class Endpoints:
         prompt: str,
         pair: str = "embedded",
         k: int | Literal["auto"] = USUAL_K,
-        temperature: float = 0.8,
+        temperature: float = USUAL_TEMPERATURE,
         length: int = 128,
         seed: int | None = None,
         top_k: int = 0,
@@ -131,7 +132,7 @@ class Endpoints:
         runs: int = 1000,
         pair: str = "embedded",
         k: int = USUAL_K,
-        temperature: float = 0.8,
+        temperature: float = USUAL_TEMPERATURE,
         seed: int | None = None,
         top_k: int = 0,
         top_p: float = 1.0,

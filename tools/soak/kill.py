@@ -1,6 +1,7 @@
 """The server is killed in the middle of a run that a page shows."""
 
 from specdemo.pace import USUAL_K
+from specdemo.records import USUAL_TEMPERATURE
 
 from .bars import Bars
 from .client import Client
@@ -9,7 +10,7 @@ from .tabs import Tab, chromium
 
 _LONG = {"prompt": "Count to a hundred.", "length": 400, "seed": 3}
 _SAME = {"prompt": "Explain why the sky is blue.", "length": 12, "seed": 7}
-_FRESH = {"k": USUAL_K, "temperature": 0.8}  # as a fresh page has them
+_FRESH = {"k": USUAL_K, "temperature": USUAL_TEMPERATURE}  # as a fresh page has them
 
 
 def kill(runs: int, bars: Bars) -> None:
