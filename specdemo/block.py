@@ -10,6 +10,7 @@ from torch.nn.functional import pad
 
 from . import maths
 from .contract import NumericalFault
+from .narrow import Narrow
 from .records import Outcome, TokenEvent, TopRow
 from .words import Saying
 
@@ -20,17 +21,18 @@ _SCALARS = 3  # columns before the candidates: α, u,
 _ACCEPTED = 2  # and how many drafts stay
 
 
-def block_width(top: int, vocab_size: int) -> int:
-    """Numbers a position that `pack_block` makes over so many tokens."""
-    return _SCALARS + 3 * (2 + 2 * min(top, vocab_size))
+def block_width(top: int, *tokens: int) -> int:
+    """Numbers a position that `pack_block` makes where p, and q, are over so many tokens."""
+    return _SCALARS + 3 * (2 + sum(min(top, n) for n in tokens))
 
 
 def pack_block(
     p: torch.Tensor,  # (K + 1, V)
-    q: torch.Tensor,  # (K, V)
-    drafts: torch.Tensor,  # (K,) int64
+    q: Narrow,  # K rows
+    alpha: torch.Tensor,  # (K,)
     accepted: torch.Tensor,  # scalar
     last: torch.Tensor,  # (1,) int64
+    drafts: torch.Tensor,  # (K,) int64
     coins: torch.Tensor,  # (K + 1,)
     top: int,
 ) -> torch.Tensor:
@@ -39,13 +41,13 @@ def pack_block(
     The first candidate is the drafted token, the second the round's last token, which counts only where it was drawn.
     The last row has no q: zeros. Ids stay exact: a float32 holds whole numbers up to 2^24.
     """
-    k, top = len(drafts), min(top, p.shape[1])
+    k = len(drafts)
     own = torch.cat([drafts, last])
-    by_p, by_q = maths.likeliest(p, top), maths.likeliest(q, top) if k else own.new_empty(0, top)
-    ids = torch.cat([own[:, None], last.expand(k + 1, 1), by_p, torch.cat([by_q, by_p[k:]])], dim=1)
-    alpha = pad(maths.overlap(p[:k], q), (0, 1))
-    scalars = torch.stack([alpha, coins, accepted.expand(k + 1)], dim=1)
-    return torch.cat([scalars, ids, p.gather(1, ids), pad(q.gather(1, ids[:k]), (0, 0, 0, 1))], dim=1)
+    by_p, by_q = (maths.likeliest(rows, min(top, rows.shape[1])) for rows in (p, q.rows))
+    by_q = torch.cat([q.ids(by_q), by_p[k:, : by_q.shape[1]]])
+    ids = torch.cat([own[:, None], last.expand(k + 1, 1), by_p, by_q], dim=1)
+    scalars = torch.stack([pad(alpha, (0, 1)), coins, accepted.expand(k + 1)], dim=1)
+    return torch.cat([scalars, ids, p.gather(1, ids), pad(q.at(ids[:k]), (0, 0, 0, 1))], dim=1)
 
 
 class _Row(NamedTuple):

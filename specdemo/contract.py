@@ -21,6 +21,7 @@ from typing import NamedTuple, Protocol
 
 import torch
 
+from .narrow import Narrow
 from .records import SamplingParams
 from .words import Spoken
 
@@ -67,11 +68,12 @@ class Proposal(NamedTuple):
     """K drafted tokens and the very rows that they were drawn from."""
 
     ids: torch.Tensor  # (K,) int64
-    q: torch.Tensor  # (K, V) float32 or wider
+    q: Narrow  # K rows
 
     @classmethod
     def none(cls, vocab_size: int, device: torch.device) -> "Proposal":
-        return cls(torch.empty(0, dtype=torch.int64, device=device), torch.empty(0, vocab_size, device=device))
+        nothing = Narrow.whole(torch.empty(0, vocab_size, device=device))
+        return cls(torch.empty(0, dtype=torch.int64, device=device), nothing)
 
 
 class Drafter(Protocol):

@@ -98,7 +98,7 @@ class _Run:
         drafts, q = self._propose(committed, k)
         k = len(drafts)
         if index == 0:
-            _check_law(q)
+            _check_law(q.rows)
         laps.mark("draft")
         # 2. Verify: one pass of the target over the last committed token and the drafts gives p at K + 1 positions.
         target.rewind(len(committed) - 1)  # where one model plays both parts, it has drafted in between
@@ -107,10 +107,10 @@ class _Run:
         laps.mark("verify")
         # 3. Judge, and draw the round's last token; all of it stays on the device.
         coins = self.coins.throw(k + 1)
-        p, q, accepted, last = judged(logits, drafts, q, coins, params)
+        verdict = judged(logits, drafts, q, coins, params)
         laps.mark("judge")
         # 4. Commit: the round's one copy to the host becomes its records.
-        block = pack_block(p, q, drafts, accepted, last, coins, self.top)
+        block = pack_block(*verdict, drafts, coins, self.top)
         laps.mark("look")
         events = cut_at_stop(read_block(block, len(committed), self.last_outcome), self.stop_ids)
         prefill_s, draft_s, verify_s, judge_s, look_s, rest_s = laps.seconds(*_LAPS)

@@ -74,12 +74,21 @@ def draw(probs: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
     return ids.clamp_(max=probs.shape[-1] - 1)  # a NaN row finds nothing at all
 
 
+def widened(rows: torch.Tensor, support: torch.Tensor | None, width: int) -> torch.Tensor:
+    """Rows over few ids of a vocabulary, or over the first h where none are named, and 0 on all others.
+
+    (n, h), (h,) -> (n, width)
+    """
+    if support is not None:
+        return rows.new_zeros(len(rows), width).index_copy_(1, support, rows)
+    beyond = width - rows.shape[-1]
+    return pad(rows, (0, beyond)) if beyond else rows  # a padding by nothing would copy them
+
+
 def same_width(p: torch.Tensor, q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Vocabularies padded to different widths: what a model lacks has probability 0 there."""
     width = max(p.shape[-1], q.shape[-1])
-    if p.shape[-1] == q.shape[-1]:
-        return p, q  # a padding by nothing would copy them
-    return pad(p, (0, width - p.shape[-1])), pad(q, (0, width - q.shape[-1]))
+    return widened(p, None, width), widened(q, None, width)
 
 
 def overlap(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
@@ -113,12 +122,15 @@ def verify(draft_ids: torch.Tensor, p: torch.Tensor, q: torch.Tensor, uniforms: 
     (Leviathan et al. 2023, algorithm 1). No division, so a q of zero and a NaN both reject.
     """
     at = draft_ids[:, None]
-    p_x, q_x = p[: len(draft_ids)].gather(1, at).squeeze(1), q[: len(draft_ids)].gather(1, at).squeeze(1)
-    return (uniforms * q_x < p_x).cumprod(dim=0).sum()
+    return (uniforms[:, None] * q.gather(1, at) < p.gather(1, at)).cumprod(dim=0).sum()
 
 
-def last_law(accepted: torch.Tensor, p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+def last_law(
+    accepted: torch.Tensor, p: torch.Tensor, q: torch.Tensor, support: torch.Tensor | None = None
+) -> torch.Tensor:
     """The law of the round's last token: accepted (scalar), p (K + 1, V), q (K, V) -> (1, V).
+
+    With a `support` (h,) the rows of q are over those ids alone: (K, h).
 
     The residual at the first rejection; after K acceptances p at position K + 1, which is the residual against a q of
     zero, so nothing depends on the verdict but a row's number.
@@ -127,8 +139,8 @@ def last_law(accepted: torch.Tensor, p: torch.Tensor, q: torch.Tensor) -> torch.
     p_here = p.index_select(0, row)
     if len(q) == 0:
         return p_here
-    q_here = q.index_select(0, row.clamp(max=len(q) - 1)).mul_((row < len(q)).to(q.dtype))
-    return residual(p_here, q_here)
+    q_here = q.index_select(0, row.clamp(max=len(q) - 1)).mul_(row < len(q))
+    return residual(p_here, widened(q_here, support, p.shape[1]))
 
 
 def likeliest(probs: torch.Tensor, n: int) -> torch.Tensor:

@@ -12,6 +12,7 @@ from . import maths
 from .block import block_width, pack_block
 from .contract import Model
 from .drafters import drawn
+from .narrow import Narrow
 from .records import SamplingParams
 
 
@@ -34,10 +35,11 @@ class FixedModel(Model, Protocol):
 
 
 class Verdict(NamedTuple):
-    """p (K + 1, V), q (K, V) of one width; accepted (scalar); last (1,)."""
+    """p (K + 1, V), q (K rows) of one width; α (K,); accepted (scalar); last (1,)."""
 
     p: torch.Tensor
-    q: torch.Tensor
+    q: Narrow
+    alpha: torch.Tensor
     accepted: torch.Tensor
     last: torch.Tensor
 
@@ -75,8 +77,8 @@ class Desk:
         self.uniforms, self.coins = (torch.zeros(n, dtype=dtype, device=device) for n in (k, k + 1))
         self.drafts = torch.zeros(k, dtype=torch.int64, device=device)
         self.q = torch.zeros(k, size, dtype=torch.promote_types(draft.dtype, torch.float32), device=device)
-        width = block_width(top, max(size, target.vocab_size))
-        self.block = torch.zeros(k + 1, width, dtype=dtype, device=device)
+        width = max(size, target.vocab_size)
+        self.block = torch.zeros(k + 1, block_width(top, width, width), dtype=dtype, device=device)
         self._here = torch.empty_like(self.block, device="cpu", pin_memory=True) if device.type == "cuda" else None
 
     def fetched(self) -> torch.Tensor:
@@ -89,13 +91,15 @@ class Desk:
 
 
 def judged(
-    logits: torch.Tensor, drafts: torch.Tensor, q: torch.Tensor, coins: torch.Tensor, params: SamplingParams
+    logits: torch.Tensor, drafts: torch.Tensor, q: Narrow, coins: torch.Tensor, params: SamplingParams
 ) -> Verdict:
     """p from the target's logits (K + 1, V), how many drafts stay, and the round's last token, drawn."""
     k = len(drafts)
-    p, q = maths.same_width(maths.to_probs(logits, params), q)
-    accepted = maths.verify(drafts, p, q, coins[:k])
-    return Verdict(p, q, accepted, maths.draw(maths.last_law(accepted, p, q), coins[k:]))
+    p, q = q.beside(maths.to_probs(logits, params))
+    shared = q.share_of(p[:k])  # all of p that a draft is judged by
+    accepted = maths.verify(q.places(drafts), shared, q.rows, coins[:k])
+    law = maths.last_law(accepted, p, q.rows, q.support)
+    return Verdict(p, q, maths.overlap(shared, q.rows), accepted, maths.draw(law, coins[k:]))
 
 
 def draft_step(draft: FixedModel, standing: Standing, desk: Desk, params: SamplingParams) -> None:
@@ -113,10 +117,10 @@ def verify_step(target: FixedModel, standing: Standing, desk: Desk, params: Samp
     recent, newest = standing.recent, standing.newest
     readable = desk.drafts.clamp(max=target.vocab_size - 1)  # an id that the target lacks has p = 0, so any will do
     logits = target.feed_at(torch.cat([recent[-1:], readable]), newest)
-    p, q, accepted, last = judged(logits, desk.drafts, desk.q, desk.coins, params)
-    desk.block.copy_(pack_block(p, q, desk.drafts, accepted, last, desk.coins, top))
+    verdict = judged(logits, desk.drafts, Narrow.whole(desk.q), desk.coins, params)
+    desk.block.copy_(pack_block(*verdict, desk.drafts, desk.coins, top))
     # After n acceptances n + 1 tokens move in at the end: n drafts and the last one.
     line = torch.cat([recent, desk.drafts])
-    kept = torch.arange(1, len(recent), device=line.device) + accepted
-    recent.copy_(torch.cat([line.gather(0, kept), last]))
-    newest.add_(accepted + 1)
+    kept = torch.arange(1, len(recent), device=line.device) + verdict.accepted
+    recent.copy_(torch.cat([line.gather(0, kept), verdict.last]))
+    newest.add_(verdict.accepted + 1)

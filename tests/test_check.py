@@ -83,12 +83,12 @@ def softmax_of_residual(p, q, right=maths.residual):
     return right(p, q).softmax(-1)
 
 
-def bonus_from_the_row_before(accepted, p, q, right=maths.last_law):
-    return p[accepted - 1][None] if accepted == len(q) else right(accepted, p, q)
+def bonus_from_the_row_before(accepted, p, q, support=None, right=maths.last_law):
+    return p[accepted - 1][None] if accepted == len(q) else right(accepted, p, q, support)
 
 
-def first_row_always(accepted, p, q, right=maths.last_law):
-    return right(accepted * 0, p, q)
+def first_row_always(accepted, p, q, support=None, right=maths.last_law):
+    return right(accepted * 0, p, q, support)
 
 
 def wrong_draw(probs, uniforms, right=maths.draw):

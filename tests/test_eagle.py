@@ -184,21 +184,26 @@ def test_rows_over_the_support_are_the_rows_over_the_vocabulary(target, eagle, l
         runs.append(drafter.propose(IDS.tolist(), 4, SamplingParams(**law), Coins(3, base.device)))
     (ids, q), (wide_ids, wide_q) = runs
     assert ids.tolist() == wide_ids.tolist()
-    torch.testing.assert_close(q, wide_q, atol=1e-6, rtol=1e-5)
+    assert q.rows.shape == (4, len(eagle.kept)) and wide_q.rows.shape == (4, VOCAB)
+    torch.testing.assert_close(q.wide(), wide_q.rows, atol=1e-6, rtol=1e-5)
 
 
-def test_rows_hold_nothing_of_the_proposal_before(target, eagle):
-    """They are written to the same memory, whatever K is and however many tokens had a chance."""
-    base = target.open(eagle.tap_after)
-    base.feed(IDS[:-1])
-    drafter, coins = ModelDrafter(eagle.open(base)), Coins(3, base.device)
-    for k, law in ((2, {}), (4, {}), (1, {"top_k": 1}), (3, {"temperature": 0.0})):
-        ids, q = drafter.propose(IDS.tolist(), k, SamplingParams(**law), coins)
-        assert q.shape == (k, base.vocab_size)
-        assert q.sum(-1).tolist() == pytest.approx([1] * k, abs=1e-5)
-        assert (q.gather(1, ids[:, None]) > 0).all()
-        beside = torch.ones(base.vocab_size, dtype=torch.bool).index_fill_(0, eagle.kept, False)
-        assert not q[:, beside].any()
+@pytest.mark.parametrize("law", [{"temperature": 1.5}, {"temperature": 0.0}, {"top_k": 7}], ids=str)
+def test_a_run_over_the_support_is_the_run_over_the_vocabulary(target, eagle, law):
+    """Tokens, verdicts, p, q, α and candidates: all of a round's records, up to what float32 rounds."""
+    runs = []
+    for dress in (lambda model: model, Wide):
+        base = target.open(eagle.tap_after)
+        drafter = ModelDrafter(dress(eagle.open(base)))
+        params = SamplingParams(**law, seed=2, max_new_tokens=60)
+        runs.append([e for r in speculate(base, drafter, IDS.tolist(), params, k=4) for e in r.events])
+    for one, other in zip(*runs, strict=True):
+        assert (one.token_id, one.outcome, one.u) == (other.token_id, other.outcome, other.u)
+        here, there = (
+            [e.p, e.q or 0, e.alpha or 0, e.rest[0], e.rest[1] or 0, *(max(row.p, row.q or 0) for row in e.top[:12])]
+            for e in (one, other)
+        )
+        assert here == pytest.approx(there, abs=1e-5)
 
 
 def test_a_draft_of_another_target_is_refused(eagle, trained, tmp_path):

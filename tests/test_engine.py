@@ -1,6 +1,7 @@
 """The loop: what a round emits and records, when a run ends, and what it asks of its models."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -229,7 +230,7 @@ def test_a_round_s_time_is_that_of_its_own_work(monkeypatch) -> None:
 
 @pytest.mark.parametrize(
     ("slow", "judge_s", "look_s"),
-    [("maths.verify", 3, 0), ("maths.overlap", 0, 3), ("engine.read_block", 0, 0)],
+    [("maths.verify", 3, 0), ("maths.overlap", 3, 0), ("engine.pack_block", 0, 3), ("engine.read_block", 0, 0)],
 )
 def test_what_takes_time_beside_the_models_is_other_time(monkeypatch, slow, judge_s, look_s) -> None:
     clock = [0.0]
@@ -306,7 +307,7 @@ def test_a_q_that_is_no_distribution_is_refused(factor: float) -> None:
     class Scaled(ModelDrafter):
         def propose(self, *args):
             drafts, q = super().propose(*args)
-            return drafts, q * factor
+            return drafts, replace(q, rows=q.rows * factor)
 
     with pytest.raises(ValueError, match=rf"q sums to {factor:.6g}\d* in row 0; each row must sum to 1"):
         list(speculate(TWO_WORDS, Scaled(constant([0.5, 0.5])), [0], GREEDY, k=2))

@@ -16,7 +16,9 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = [
     ["words"],
     ["records", "files"],
-    ["maths", "palette", "contract", "clock", "spot", "fit", "pace"],
+    ["maths", "palette", "clock", "spot", "fit", "pace"],
+    ["narrow"],
+    ["contract"],
     ["models", "drafters", "text", "memo", "lab"],
     ["block", "peers"],
     ["course", "steps", "graphs"],

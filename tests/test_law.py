@@ -25,12 +25,14 @@ import torch
 from fixed_models import FixedTable
 from table_models import markov
 from tape import taped
+from torch.nn.functional import pad
 
 from specdemo import captured, engine, maths
 from specdemo.contract import Proposal
 from specdemo.drafters import ModelDrafter
 from specdemo.drafters import model as model_drafter
 from specdemo.lab.rules import RULES
+from specdemo.narrow import Narrow
 from specdemo.pace import Costs, Pace
 from specdemo.records import Round, SamplingParams
 
@@ -382,10 +384,19 @@ THREE = Case(
 )
 TWO = Case(Pair(table([[0.25, 0.75], [0.75, 0.25]]), table([[0.5, 0.5], [1, 0]])), cells=4)
 FLAT = Case(Pair(everywhere([0.25, 0.25, 0.25, 0.25]), everywhere([0.75, 0.25, 0, 0])), cells=12)
+NARROW = Case(Pair(THREE.pair.p, table([[0.25, 0, 0.75], [0.75, 0, 0.25], [0.5, 0, 0.5]])), cells=12)
 
 
 def eagerly(pair: Pair):
     return lambda params, k: engine.speculate(markov(pair.p), ModelDrafter(markov(pair.q)), [0], params, k=k)
+
+
+def narrowly(pair: Pair):
+    """A draft that says which tokens it can propose, and works out its rows over those alone."""
+    draft = markov(pair.q)
+    draft.support = pair.q.sum(0).nonzero()[:, 0]
+    draft.feed_narrow = lambda ids: draft.feed(ids)[:, draft.support]
+    return lambda params, k: engine.speculate(markov(pair.p), ModelDrafter(draft), [0], params, k=k)
 
 
 def recorded(pair: Pair):
@@ -449,6 +460,24 @@ def test_whole_runs_of_the_engine_have_the_law_of_the_target(k: int, length: int
     assert error(law_of_the_engine(TWO, k, length, monkeypatch, loop=loop), TWO.pair.p) < EXACT
 
 
+@pytest.mark.parametrize(("k", "length", "rounds"), [(1, 2, 1), (2, 3, 1), (1, 3, None)])
+def test_a_draft_of_few_tokens_leaves_the_law_alone(k: int, length: int, rounds: int | None, monkeypatch) -> None:
+    assert error(law_of_the_engine(NARROW, k, length, monkeypatch, rounds, loop=narrowly), NARROW.pair.p) < EXACT
+
+
+@pytest.mark.parametrize(
+    ("room", "name", "fault"),
+    [
+        (maths, "widened", lambda rows, support, width: pad(rows, (0, width - rows.shape[1]))),
+        (Narrow, "share_of", lambda q, p: p.flip(1)[:, q.support]),
+        (maths, "residual", lambda p, q: p),
+    ],
+)
+def test_a_draft_of_few_tokens_with_a_fault_is_rejected(room: object, name: str, fault: Callable, monkeypatch) -> None:
+    monkeypatch.setattr(room, name, fault)
+    assert error(law_of_the_engine(NARROW, 1, 2, monkeypatch, 1, loop=narrowly), NARROW.pair.p) > 1e-2
+
+
 class SwiftPace(Pace):
     """K is 1 to begin with; one acceptance makes it 2, one rejection 0. `chosen` are all that were ever chosen."""
 
@@ -497,7 +526,7 @@ def test_the_engine_with_a_coin_used_twice_is_rejected(loop, monkeypatch) -> Non
     [
         (maths, "residual", lambda p, q: p),
         (maths, "verify", lambda drafts, p, q, coins: torch.tensor(len(drafts))),
-        (maths, "last_law", lambda accepted, p, q: p[:1]),
+        (maths, "last_law", lambda accepted, p, q, support: p[:1]),
         (maths, "same_width", lambda p, q: (shifted(p), q)),
         (model_drafter, "draw", lambda q, coins: q.argmax(-1)),
     ],

@@ -6,6 +6,7 @@ faults at the end."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 import torch
@@ -141,7 +142,8 @@ class Sticky(TableModel):
 def misdeclared(drafter: ModelDrafter, *args) -> Proposal:
     """The q of another temperature than the one that the draft was drawn at."""
     ids, q = PROPOSE(drafter, *args)
-    return Proposal(ids, q**0.1 / (q**0.1).sum(-1, keepdim=True))
+    flat = q.rows**0.1
+    return Proposal(ids, replace(q, rows=flat / flat.sum(-1, keepdim=True)))
 
 
 def threshold(drafts: torch.Tensor, p: torch.Tensor, q: torch.Tensor, coins: torch.Tensor) -> torch.Tensor:
@@ -149,8 +151,8 @@ def threshold(drafts: torch.Tensor, p: torch.Tensor, q: torch.Tensor, coins: tor
     return (p[at] >= q[at]).cumprod(0).sum()
 
 
-def bonus_from_the_row_before(stay: torch.Tensor, p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
-    return LAST_LAW(stay, p.roll(1, 0) if 0 < len(q) == stay else p, q)
+def bonus_from_the_row_before(stay: torch.Tensor, p: torch.Tensor, q: torch.Tensor, *support) -> torch.Tensor:
+    return LAST_LAW(stay, p.roll(1, 0) if 0 < len(q) == stay else p, q, *support)
 
 
 PROPOSE, LAST_LAW = ModelDrafter.propose, maths.last_law

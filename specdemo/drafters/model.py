@@ -7,6 +7,7 @@ import torch
 
 from ..contract import Coins, Model, Proposal, prefill, room
 from ..maths import draw, to_probs
+from ..narrow import Narrow
 from ..records import SamplingParams
 
 _ONE_PASS = 16  # tokens that are read with all their logits, of which only the last are needed
@@ -46,7 +47,6 @@ class ModelDrafter:
         self._drafts = torch.empty(0, dtype=torch.int64)  # and the drafts that follow them there, still on the device
         # A model that can propose few tokens has its rows worked out over those alone: with ten times fewer numbers.
         self._support: torch.Tensor | None = getattr(model, "support", None)
-        self._wide = torch.empty(0, model.vocab_size)
         self._feed = model.feed if self._support is None else model.feed_narrow
 
     def prefill(self, committed: Sequence[int]) -> None:
@@ -67,15 +67,7 @@ class ModelDrafter:
         uniforms = coins.throw(k).to(self.model.device)
         drafts, q = drawn(logits, uniforms, params, lambda _, token: self._feed(token), self._support)
         self._drafts = drafts[:-1]
-        return Proposal(drafts, self._widened(q))
-
-    def _widened(self, q: torch.Tensor) -> torch.Tensor:
-        """Rows over the support (K, h) -> over the vocabulary (K, V), 0 elsewhere; good until the next proposal."""
-        if self._support is None:
-            return q
-        if len(self._wide) < len(q):
-            self._wide = q.new_zeros(len(q), self.model.vocab_size)
-        return self._wide[: len(q)].index_copy_(1, self._support, q)
+        return Proposal(drafts, Narrow(q, self._support, self.model.vocab_size))
 
     def _unread(self, committed: Sequence[int]) -> torch.Tensor:
         """Rewind to what `committed` shares with the cache; the ids after it -> (n,).

@@ -68,4 +68,4 @@ class Candidates(CandidateGenerator):
         if k < 1 or not written:
             return input_ids, None
         drafts, q = self._drafter.propose(committed, k, self._params, self._coins)
-        return torch.cat([input_ids, drafts[None]], dim=1), q.log()[None]
+        return torch.cat([input_ids, drafts[None]], dim=1), q.wide().log()[None]
