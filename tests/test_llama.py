@@ -22,6 +22,7 @@ from specdemo.models.llama import Llama, why_not
 from specdemo.models.norm import norm_by, norm_over
 from specdemo.models.rope import Rope
 from specdemo.models.skeleton import numbers_of, skeleton
+from specdemo.models.stream import _Plain, stream_from, stream_norm_by
 
 SIZE = {
     "vocab_size": 97,
@@ -156,16 +157,39 @@ def test_the_norm_is_the_library_s(rows, dtype):
     torch.testing.assert_close(ours.double(), bare, atol=1e-7, rtol=4 * torch.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("rows", [1, 5])
+def test_a_stream_is_its_sum_to_the_last_bit(rows, dtype):
+    generator = torch.Generator().manual_seed(0)
+    x, *additions = (torch.randn(5, rows, 576, generator=generator) * 10).to(dtype)
+    weight = torch.rand(576, generator=generator).to(dtype)
+    stream, norm = stream_from(x), stream_norm_by(weight, 1e-5)
+    for y in additions:
+        stream.add(y)
+        x = x + y
+        assert torch.equal(stream.x, x)
+        assert torch.equal(norm(stream), norm_by(weight, 1e-5)(x))
+
+
+def test_a_stream_that_is_kept_plain_gives_the_same_logits(module, monkeypatch):
+    """As on devices other than a CPU."""
+    ids = torch.arange(40)
+    mirrored = Llama(module).open().feed(ids)
+    monkeypatch.setattr("specdemo.models.stream._kind", lambda device: _Plain)
+    assert torch.equal(Llama(module).open().feed(ids), mirrored)
+
+
 def test_the_turns_of_a_longer_table_are_the_same():
     rope = Rope(torch.tensor([1.0, 0.01]), 1.0, torch.float32)
     short = rope.at(1000, 1004)
-    assert rope.at(5000, 5003)[0].shape == (3, 1, 4)
+    assert rope.at(5000, 5003).shape == (2, 3, 2, 4)
     for before, after in zip(short, rope.at(1000, 1004)):
         assert torch.equal(before, after)
     cos, sin = rope.at(5001, 5002)
     angle = 5001 * torch.tensor([1.0, 0.01])
     torch.testing.assert_close(cos[0, 0], angle.cos().repeat(2))
     torch.testing.assert_close(sin[0, 0], torch.cat([-angle.sin(), angle.sin()]))
+    assert (cos[0, 1] == 1).all() and (sin[0, 1] == 0).all(), "what turns nothing"
 
 
 # 4 bits a weight

@@ -18,12 +18,13 @@ from torch.nn.functional import embedding
 
 from .device import multiplies_four_bits
 from .errors import LoadError
-from .layer import Layer, place
+from .layer import Layer, caches
 from .linear import Linear, bytes_in_four_bits, pack, pack_in_four_bits
 from .llama import Llama, LlamaRun
-from .norm import Norm, norm_by, norm_over
+from .norm import Norm, norm_over
 from .rope import Rope
 from .rows import Rows
+from .stream import Stream, StreamNorm, stream_from, stream_norm_by
 
 #: What config.json calls such a draft.
 MODEL_TYPE = "specdemo_draft"
@@ -50,7 +51,7 @@ class Eagle:
     join: Linear
     layers: tuple[Layer, ...]
     unit: Norm
-    norm: Norm
+    norm: StreamNorm
     head: Linear
     kept: torch.Tensor
     rope: Rope
@@ -99,7 +100,7 @@ def load_eagle(folder: Path, target: Llama) -> Eagle:
         join=packing(w["join.weight"]),
         layers=tuple(_layer(w, f"blocks.{i}", shape, eps, packing) for i in range(shape["layers"])),
         unit=norm_over(width, None, eps, target.device),
-        norm=norm_by(w["norm"], eps),
+        norm=stream_norm_by(w["norm"], eps),
         head=packing(w["head.weight"]),
         kept=w["kept"].long(),
         rope=Rope(config["rope_theta"] ** -steps, 1.0, target.dtype),
@@ -113,10 +114,10 @@ def _layer(
     w: dict[str, torch.Tensor], name: str, shape: dict[str, int], eps: float, packing: Callable[[torch.Tensor], Linear]
 ) -> Layer:
     return Layer(
-        norm=norm_by(w[f"{name}.norm_in"], eps),
+        norm=stream_norm_by(w[f"{name}.norm_in"], eps),
         qkv=packing(w[f"{name}.qkv.weight"]),
         out=packing(w[f"{name}.out.weight"]),
-        mlp_norm=norm_by(w[f"{name}.norm_mlp"], eps),
+        mlp_norm=stream_norm_by(w[f"{name}.norm_mlp"], eps),
         gate_up=packing(w[f"{name}.gate_up.weight"]),
         down=packing(w[f"{name}.down.weight"]),
         heads=shape["heads"],
@@ -159,14 +160,15 @@ class EagleRun:
     @torch.inference_mode()
     def feed_narrow(self, ids: torch.Tensor) -> torch.Tensor:
         """ids (n,) -> logits (n, head), in the order of `support`"""
-        return self._w.head(self._w.norm(self._run(ids)))
+        w = self._w
+        return w.head(torch.cat([w.norm(stream) for stream in self._run(ids)]))
 
     @torch.inference_mode()
     def prefill(self, ids: torch.Tensor) -> None:
         self._run(ids)
 
-    def _run(self, ids: torch.Tensor) -> torch.Tensor:
-        """ids (n,) -> streams (n, D): at once as far as the target has read, then one by one."""
+    def _run(self, ids: torch.Tensor) -> list[Stream]:
+        """The streams of ids (n,): at once as far as the target has read, then one by one."""
         start = self.length
         ready = max(0, min(len(ids), self._target.length + 1 - start))
         streams = []
@@ -175,7 +177,7 @@ class EagleRun:
             self._true = self._read
         for one in ids[ready:].split(1) if ready < len(ids) else ():
             streams.append(self._slots(one, self._read, self._streams.room(self._read)[self._read - 1 : self._read]))
-        return torch.cat(streams)
+        return streams
 
     def _known(self, start: int, stop: int) -> torch.Tensor:
         """The features that slots start … stop − 1 read, those of the tokens before them: (n, D)"""
@@ -187,15 +189,14 @@ class EagleRun:
             features[-len(taps) :] = w.fuse(standard.flatten(1))
         return features
 
-    def _slots(self, ids: torch.Tensor, start: int, features: torch.Tensor) -> torch.Tensor:
-        """Read ids (n,) into slots start … with the features before them: (n, D) -> (n, D)"""
+    def _slots(self, ids: torch.Tensor, start: int, features: torch.Tensor) -> Stream:
+        """Read ids (n,) into slots start … with the features before them, (n, D)"""
         w, stop = self._w, start + len(ids)
-        layer = w.layers[0]
-        x = w.join(w.unit(torch.stack([embedding(ids, w.target.embedding), features], dim=1)).flatten(1))
-        here = place(start, stop, w.rope, layer.heads // layer.kv_heads, w.target.dtype)
-        kv = self._kv.room(stop)
-        for layer, new_kv, seen_kv in zip(w.layers, kv[..., start:stop, :].unbind(), kv[..., :stop, :].unbind()):
-            x = layer.run(x, new_kv, seen_kv, here)
-        self._streams.room(stop)[start:stop] = x
+        pairs = torch.stack([embedding(ids, w.target.embedding), features], dim=1)
+        stream = stream_from(w.join(w.unit(pairs).flatten(1)))
+        here = w.layers[0].place(start, stop, w.rope)
+        for layer, cache in zip(w.layers, caches(self._kv.room(stop), start, stop)):
+            layer.run(stream, cache, here)
+        self._streams.room(stop)[start:stop] = stream.x
         self._read = stop
-        return x
+        return stream

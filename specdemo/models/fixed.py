@@ -8,8 +8,9 @@ the better one where passes are not recorded.
 import torch
 from torch.nn.functional import embedding
 
-from .layer import Place
+from .layer import Cache, Place
 from .llama import Llama
+from .stream import Stream, stream_from
 
 _ALIGNED = 8  # places: a GPU's attention kernels want a mask's rows to begin at such addresses
 
@@ -24,7 +25,7 @@ class FixedRun:
         places = -(-(rows + 1) // _ALIGNED) * _ALIGNED
         self._places = torch.arange(places, device=w.device)
         self._nowhere = places - 1  # tokens that count for nothing are written there, beyond what any other may see
-        self._cos, self._sin = w.rope.at(0, places)
+        self._turns = w.rope.at(0, places)
         # Zeros, since a masked value counts 0 times, and that must not be 0 times NaN.
         shape = (len(w.layers), 2, w.kv_heads, places, w.head_width)
         self._kv = torch.zeros(shape, dtype=w.dtype, device=w.device)
@@ -51,38 +52,35 @@ class FixedRun:
         """ids (n,), start (scalar) -> logits (n, V). Reads them into places start, …, those below 0 nowhere."""
         return self._logits(self._read_at(ids, start))
 
-    def _read_on(self, ids: torch.Tensor) -> torch.Tensor:
-        x = self._read_at(ids, torch.full((), self.length, device=self.device))
+    def _read_on(self, ids: torch.Tensor) -> Stream:
+        stream = self._read_at(ids, torch.full((), self.length, device=self.device))
         self.hold(self.length + len(ids))
-        return x
+        return stream
 
-    def _read_at(self, ids: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
-        """The residual stream after the last layer, (n, D)"""
+    def _read_at(self, ids: torch.Tensor, start: torch.Tensor) -> Stream:
+        """The residual stream after the last layer"""
         w, at = self._w, start + self._places[: len(ids)]
         at = torch.where(at < 0, self._nowhere, at)
-        x = embedding(ids, w.embedding)
+        stream = stream_from(embedding(ids, w.embedding))
         here = self._place(at)
         for layer, kv in zip(w.layers, self._kv.unbind()):
-            x = layer.run(x, _Slots(kv, at), kv, here)
-        return x
+            layer.run(stream, Cache(_Slots(kv.flatten(0, 1), at), kv[:1], kv[1:]), here)
+        return stream
 
     def _place(self, at: torch.Tensor) -> Place:
         """The place of tokens at (n,) among all places."""
-        beyond = self._places > at[:, None]
-        mask = torch.zeros(beyond.shape, dtype=self.dtype, device=self.device).masked_fill_(beyond, -torch.inf)
-        cos, sin = (turns.index_select(0, at) for turns in (self._cos, self._sin))
-        return Place(cos, sin, mask.repeat(self._w.heads // self._w.kv_heads, 1))
+        return self._w.layers[0].placed(self._turns.index_select(1, at), self._places > at[:, None])
 
-    def _logits(self, x: torch.Tensor) -> torch.Tensor:
-        return self._w.head(self._w.norm(x))
+    def _logits(self, stream: Stream) -> torch.Tensor:
+        return self._w.head(self._w.norm(stream))
 
 
 class _Slots:
-    """What `layer.Layer` takes for its view of the new keys and values, where they go to places on the device."""
+    """`layer.Written` where the new keys and values go to places on the device."""
 
     def __init__(self, kv: torch.Tensor, at: torch.Tensor) -> None:
         self._kv, self._at = kv, at
 
-    def __setitem__(self, which: int, new: torch.Tensor) -> None:
-        """new (heads, n, d): keys where `which` is 0, values where it is 1"""
-        self._kv[which].index_copy_(1, self._at, new)
+    def copy_(self, new: torch.Tensor) -> None:
+        """new (2 H / G, n, d)"""
+        self._kv.index_copy_(1, self._at, new)

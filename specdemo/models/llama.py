@@ -13,11 +13,12 @@ import torch
 from torch.nn.functional import embedding
 
 from ..words import Saying
-from .layer import Layer, place
+from .layer import Layer, caches
 from .linear import pack_modules, pack_modules_in_four_bits
-from .norm import Norm, norm_by
+from .norm import norm_by
 from .rope import Rope
 from .rows import Rows
+from .stream import Stream, StreamNorm, stream_from, stream_norm_by
 
 _FAMILY = ("llama", "mistral", "qwen2", "qwen3")
 _FIXED_ROPE = ("default", "linear", "llama3", "yarn")  # frequencies that do not change with the length of the text
@@ -72,12 +73,12 @@ class Llama:
             down=self._pack_modules(mlp.down_proj),
             heads=self.heads,
             kv_heads=self.kv_heads,
-            q_norm=None if q_norm is None else self._norm(q_norm),
-            k_norm=None if k_norm is None else self._norm(k_norm),
+            q_norm=None if q_norm is None else norm_by(q_norm.weight.to(self.dtype), self.eps),
+            k_norm=None if k_norm is None else norm_by(k_norm.weight.to(self.dtype), self.eps),
         )
 
-    def _norm(self, norm: torch.nn.Module) -> Norm:
-        return norm_by(norm.weight.to(self.dtype), self.eps)
+    def _norm(self, norm: torch.nn.Module) -> StreamNorm:
+        return stream_norm_by(norm.weight.to(self.dtype), self.eps)
 
     @property
     def token_bytes(self) -> int:
@@ -123,17 +124,15 @@ class LlamaRun:
         assert 0 <= start <= stop <= self.length, (start, stop, self.length)
         return self._taps.room(stop)[:, start:stop]
 
-    def _read(self, ids: torch.Tensor) -> torch.Tensor:
-        """ids (n,) -> the residual stream after the last layer (n, D)"""
+    def _read(self, ids: torch.Tensor) -> Stream:
+        """ids (n,) -> the residual stream after the last layer"""
         w, start, stop = self._w, self.length, self.length + len(ids)
-        x = embedding(ids, w.embedding)
-        here = place(start, stop, w.rope, w.heads // w.kv_heads, w.dtype)
-        kv, taps = self._kv.room(stop), self._taps.room(stop)
-        # Views of all layers are cut at once: at 30 layers the small steps of Python are what a pass can save.
-        views = zip(w.layers, kv[..., start:stop, :].unbind(), kv[..., :stop, :].unbind())
-        for i, (layer, new_kv, seen_kv) in enumerate(views):
-            x = layer.run(x, new_kv, seen_kv, here)
+        stream = stream_from(embedding(ids, w.embedding))
+        here = w.layers[0].place(start, stop, w.rope)
+        taps = self._taps.room(stop)
+        for i, (layer, cache) in enumerate(zip(w.layers, caches(self._kv.room(stop), start, stop))):
+            layer.run(stream, cache, here)
             if i in self._tap_after:
-                taps[self._tap_after.index(i), start:stop] = x
+                taps[self._tap_after.index(i), start:stop] = stream.x
         self.length = stop
-        return x
+        return stream

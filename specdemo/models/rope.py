@@ -16,17 +16,21 @@ class Rope:
         self.frequencies, self._scaling, self._dtype = frequencies.float(), scaling, dtype
         self._table = self._made(_FIRST)
 
-    def at(self, start: int, stop: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """cos and sin of positions start … stop − 1, (n, 1, d) each; the first half of sin has its sign turned."""
+    def at(self, start: int, stop: int) -> torch.Tensor:
+        """cos and sin of positions start … stop − 1, (2, n, 2, d); the first half of sin has its sign turned.
+
+        The first of the two that a position has is its turn, the second turns nothing.
+        """
         table = self._table  # runs on other threads may put a longer one in its place meanwhile
         if table.shape[1] < stop:
             table = self._table = self._made(max(stop, 2 * table.shape[1]))
-        cos, sin = table[:, start:stop].unbind()
-        return cos, sin
+        return table[:, start:stop]
 
     def _made(self, positions: int) -> torch.Tensor:
-        """(2, positions, 1, d)"""
+        """(2, positions, 2, d)"""
         steps = torch.arange(positions, device=self.frequencies.device).float()
-        angles = steps[:, None, None] * self.frequencies
+        angles = steps[:, None] * self.frequencies
         cos, sin = ((turn * self._scaling).to(self._dtype) for turn in (angles.cos(), angles.sin()))
-        return torch.stack([torch.cat([cos, cos], dim=-1), torch.cat([-sin, sin], dim=-1)])
+        turn = torch.stack([torch.cat([cos, cos], dim=-1), torch.cat([-sin, sin], dim=-1)])
+        none = torch.stack([torch.ones_like(turn[0]), torch.zeros_like(turn[1])])
+        return torch.stack([turn, none], dim=2)
