@@ -1,5 +1,6 @@
 """Runs on the page, in a real Chromium: replayed, opened from files, linked to, and left at a token."""
 
+import gzip
 import json
 import math
 from dataclasses import replace
@@ -13,7 +14,8 @@ from tiny import tiny_pair
 
 from specdemo.pace import USUAL_K
 from specdemo.records import Outcome
-from specdemo.trace import load, to_json
+from specdemo.session.session import MAX_FILE
+from specdemo.trace import load, save, to_json
 from specdemo.ui.serve import TRACES
 from specdemo.view.profile import profile
 
@@ -215,6 +217,53 @@ def test_a_saved_run_opens_by_file_and_by_drop(server, tab, tmp_path):  # noqa: 
         "(n) => document.querySelectorAll('.sd-column').length === n", arg=len(recording("poor").rounds)
     )
     assert page.page.locator(".sd-run-item[aria-current=true]").count() == 1
+
+
+@pytest.mark.parametrize("name", ["run.json.gz", "run.json"])
+def test_a_packed_run_opens_by_what_it_is_not_by_its_name(server, tab, tmp_path, name):  # noqa: F811
+    trace = recording("code")
+    save(tmp_path / "run.json.gz", trace)
+    page = tab(server).wait("recorded")
+    choose(page, (tmp_path / "run.json.gz").read_bytes(), name)
+    page.page.wait_for_function("(n) => document.querySelectorAll('.sd-column').length === n", arg=len(trace.rounds))
+    assert page.text() == written(trace.rounds) and page.text("plain") == written(trace.baseline)
+
+
+@pytest.mark.parametrize("harm", [lambda raw: raw[:-9], lambda raw: raw[:99] + b"?" + raw[100:], lambda raw: raw[:2]])
+def test_a_broken_packed_file_is_told_as_such(server, tab, harm):  # noqa: F811
+    page = tab(server).wait("recorded")
+    before = page.page.locator(".sd-race").inner_html()
+    choose(page, harm(gzip.compress(to_json(recording("code")).encode())))
+    expect(page.page.locator(".sd-phase-text")).to_have_text("That file cannot be decompressed.")
+    assert page.page.locator(".sd-race").inner_html() == before
+
+
+def test_a_mountain_of_zeros_in_a_small_file_is_not_unpacked(server, tab):  # noqa: F811
+    page = tab(server).wait("recorded")
+    page.page.evaluate(
+        """() => {
+            const Whole = DecompressionStream;
+            window.fed = 0;
+            window.DecompressionStream = class {
+                constructor(format) {
+                    const whole = new Whole(format);
+                    const count = (chunk, out) => { window.fed += chunk.length; out.enqueue(chunk); };
+                    const counted = new TransformStream({ transform: count });
+                    this.writable = counted.writable;
+                    this.readable = counted.readable.pipeThrough(whole);
+                }
+            };
+        }"""
+    )
+    bomb = gzip.compress(bytes(12 * MAX_FILE), 9)
+    choose(page, bomb)
+    expect(page.page.locator(".sd-phase-text")).to_contain_text("it is larger than 16 MiB")
+    assert MAX_FILE / 1032 < page.page.evaluate("window.fed") < 2 * MAX_FILE / 1032 < len(bomb) / 5
+
+
+def choose(page, raw, name="run.json.gz"):
+    file = {"name": name, "mimeType": "application/octet-stream", "buffer": raw}
+    page.page.set_input_files(".sd-runs input[type=file]", file)
 
 
 def drop(page, text):

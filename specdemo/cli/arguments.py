@@ -122,7 +122,8 @@ def _add_generate(commands) -> None:
     output.add_argument(
         "--baseline", action="store_true", help="race the target alone too, in turns, and measure the speed-up"
     )
-    output.add_argument("--trace", metavar="FILE", help="write the run as JSON; the page and `replay` can show it")
+    text = "write the run as JSON, packed if FILE ends in .gz; the page and `replay` can show it"
+    output.add_argument("--trace", metavar="FILE", help=text)
     output.add_argument("--json", action="store_true", help="one JSON object a round and a last one with the numbers")
     _add_colour(output)
 

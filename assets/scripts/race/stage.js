@@ -222,8 +222,8 @@ export class Stage {
   /** Have a run on the page that was saved in a file. */
   open(file) {
     return this.change(async () => {
-      const held = await contents(file, this.largest);
-      return held ? server.open(held) : { phase: { name: "failed", sentence: () => say("runs_unreadable") } };
+      const { unread, ...held } = await contents(file, this.largest);
+      return unread ? { phase: { name: "failed", sentence: () => say(unread) } } : server.open(held);
     });
   }
 
