@@ -105,13 +105,14 @@ def test_our_own_forward_takes_as_much_a_token(folders):
     assert load(folders).target.token_bytes == whole(tiny_config(**CONFIG)).token
 
 
-def test_a_draft_that_reads_its_target_is_weighed_too():
-    target = load_pair(CATALOGUE["embedded"], device="cpu", dtype="float32")
-    found = estimate(CATALOGUE["embedded"], device="cpu", dtype="float32", tokens=10)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int4"])
+def test_a_draft_that_reads_its_target_is_weighed_as_it_runs(dtype):
+    pair = load_pair(CATALOGUE["embedded"], device="cpu", dtype=dtype)
+    found = estimate(CATALOGUE["embedded"], device="cpu", dtype=dtype, tokens=10)
     assert found.names == "embedded" and found.fits
     (share,) = found.shares
-    assert share.weights == target.target.bytes + target.draft.bytes
-    assert share.cache > 10 * 2 * target.target.token_bytes
+    assert share.weights == pair.target.bytes + pair.draft.bytes
+    assert share.cache > 10 * 2 * pair.target.token_bytes
 
 
 # ---------------------------------------------------------------- the same run over parts that lie apart

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 from safetensors import safe_open
 
+from .device import multiplies_four_bits
+from .linear import bytes_in_four_bits
 from .selfcheck import CANNOT_RUN
 
 if TYPE_CHECKING:
@@ -27,12 +29,19 @@ def need_of(config: "PreTrainedConfig", dtype: torch.dtype) -> Need:
     return Need(weights_bytes(module), sum(layers_of_a_token(module)))
 
 
-def reader_need(folder: Path, shape: dict[str, int], dtype: torch.dtype) -> Need:
-    """The same of a draft that reads its target: from its own configuration and the header of its weights."""
+def reader_need(folder: Path, shape: dict[str, int], dtype: torch.dtype, device: torch.device) -> Need:
+    """The same of a draft that reads its target: from its own configuration and the header of its weights.
+
+    Its products get 4 bits a weight where the processor can, whatever the target's have; see `eagle.load_eagle`.
+    """
     with safe_open(folder / "model.safetensors", framework="pt") as weights:
-        numbers = sum(math.prod(weights.get_slice(name).get_shape()) for name in weights.keys())  # noqa: SIM118
+        sizes = {name: math.prod(weights.get_slice(name).get_shape()) for name in weights.keys()}  # noqa: SIM118
+    products = sum(size for name, size in sizes.items() if name.endswith(".weight"))
+    four_bit = multiplies_four_bits(device, dtype)
+    held = bytes_in_four_bits(products, dtype) if four_bit else products * dtype.itemsize
     keys_and_values = 2 * shape["layers"] * shape["kv_heads"] * shape["hidden"] // shape["heads"]
-    return Need(numbers * dtype.itemsize, (keys_and_values + shape["hidden"]) * dtype.itemsize)
+    others = (sum(sizes.values()) - products) * dtype.itemsize
+    return Need(held + others, (keys_and_values + shape["hidden"]) * dtype.itemsize)
 
 
 def sketch(config: "PreTrainedConfig", dtype: torch.dtype) -> "PreTrainedModel":

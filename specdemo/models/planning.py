@@ -128,7 +128,7 @@ def _need(source: Source, dtype: torch.dtype, device: torch.device, four_bit: bo
     with explained(source.name):
         if source.reads_target:
             shape = json.loads((source.folder / "config.json").read_text(encoding="utf-8"))["shape"]
-            return reader_need(source.folder, shape, dtype)
+            return reader_need(source.folder, shape, dtype, device)
         if found := stamp_of(source, dtype, device, four_bit).read():
             return Need(found["weights"]["bytes"], found["weights"]["token_bytes"])
         return need_of(_decoder(source), dtype)
