@@ -96,7 +96,8 @@ class Layer:
         turns = rope.at(start, stop)
         if stop - start == 1:
             return self.placed(turns, None)
-        return self.placed(turns, torch.ones(stop - start, stop, dtype=torch.bool, device=turns.device).triu_(start + 1))
+        hidden = torch.ones(stop - start, stop, dtype=torch.bool, device=turns.device).triu_(start + 1)
+        return self.placed(turns, hidden)
 
     def placed(self, turns: torch.Tensor, hidden: torch.Tensor | None) -> Place:
         """The place of tokens with the turns (2, n, 2, d) of a `Rope`, from which `hidden` (n, m) is hidden."""

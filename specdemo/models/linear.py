@@ -22,7 +22,8 @@ def pack(*weights: torch.Tensor, biases: tuple[torch.Tensor | None, ...] = ()) -
     bias = None if not biases or biases[0] is None else torch.cat(biases).detach()
     if weight.device.type == "cpu" and torch.backends.mkldnn.is_available():
         packed = torch.ops.mkldnn._reorder_linear_weight(weight)
-        return lambda x: torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
+        product = torch.ops.mkldnn._linear_pointwise.default  # named, since a choice among overloads takes 1 µs a call
+        return lambda x: product(x, packed, bias, "none", [], "")
     return lambda x: linear(x, weight, bias)
 
 

@@ -1,7 +1,7 @@
 """Root-mean-square norm (Zhang and Sennrich 2019, arXiv 1910.07467), made for the processor that runs it.
 
-On a CPU torch's rms_norm is made of ten small kernels, its layer_norm of one. The mean of the mirrored pair [x, −x] is 0
-and its variance is the mean of x², so the first half of its layer norm is the norm that is wanted.
+On a CPU torch's rms_norm is made of ten small kernels, its layer_norm of one. The mean of the mirrored pair [x, −x] is
+0 and its variance is the mean of x², so the first half of its layer norm is the norm that is wanted.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,9 @@
 """The residual stream of a pass, in the form that the processor's norm wants.
 
-Each layer adds to it twice and norms it twice. On a CPU it is kept as the mirrored pair (x, −x) that the norm reads (see
-`norm`): an addition to both is one kernel as well, and the two that would make the pair before each norm are saved. With
-one token a pass a kernel costs what its start costs, since the weights that stream through leave nothing in the caches.
+Each layer adds to it twice and norms it twice. On a CPU it is kept as the mirrored pair (x, −x) that the norm reads
+(see `norm`): an addition to both is one kernel as well, and the two that would make the pair before each norm are
+saved. With one token a pass a kernel costs what its start costs, since the weights that stream through leave nothing in
+the caches.
 
 Shapes: n tokens of a pass, D the model's width.
 """
