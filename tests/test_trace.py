@@ -4,6 +4,7 @@ import gzip
 import json
 import math
 import os
+import re
 import random
 import stat
 import sys
@@ -438,5 +439,15 @@ def test_what_cannot_be_written_is_found_before(tmp_path) -> None:
     check_writable(tmp_path / "run.json")
     assert list(tmp_path.iterdir()) == []
     for path in (tmp_path, tmp_path / "no" / "run.json", os.devnull):
-        with pytest.raises(OSError):
+        with pytest.raises(OSError, match=f"^{re.escape(str(path))} "):
             check_writable(path)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links and names of open files are POSIX's")
+def test_what_cannot_be_written_is_named_as_it_was_given(tmp_path) -> None:
+    (tmp_path / "link").symlink_to("no/run.json")
+    with pytest.raises(OSError, match="/link cannot be written: No such file"):
+        check_writable(tmp_path / "link")
+    for end in os.pipe():
+        with open(end, "rb"), pytest.raises(OSError, match=f"^/dev/fd/{end} is there already and is not a file$"):
+            check_writable(f"/dev/fd/{end}")

@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
         raise Fault("--metrics needs the package prometheus-client; try: pip install prometheus-client")
     host = "0.0.0.0" if args.lan else args.host
     _check_address(host, args.port)
-    pair, login = named(args.pair), _login(args.auth or os.environ.get(LOGIN_VARIABLE))
+    pair, login = named(args.pair), _login(os.environ.get(LOGIN_VARIABLE) if args.auth is None else args.auth)
     with _place(args, pair) as place:
         return serve(
             host=host,
@@ -86,9 +86,11 @@ def _place(args: argparse.Namespace, pair: PairSpec) -> Iterator[Place]:
 
 def _replicas(args: argparse.Namespace, pair: PairSpec, load: Callable[..., Pair]) -> Replicas:
     try:
-        count = Count.of(args.replicas or "1")
+        count = Count.of("1" if args.replicas is None else args.replicas)
     except ValueError as error:
         raise Fault(f"--replicas is {error}") from error
+    if args.ray is not None and not args.ray.strip():
+        raise Fault(f"--ray is {args.ray!r}; it must be the HOST:PORT of a Ray cluster that runs, or auto")
     if find_spec("ray") is None:
         raise Fault("--replicas and --ray need the package ray; try: pip install -r requirements-serve.txt")
     try:
