@@ -104,12 +104,14 @@ def acceptance(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
     return torch.where(q > 0, p / q, 0).clamp(max=1)
 
 
-def residual(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
-    """max(0, p − q) / (1 − α): (n, V), (n, V) -> (n, V).
+def residual(p: torch.Tensor, q: torch.Tensor, support: torch.Tensor | None = None) -> torch.Tensor:
+    """max(0, p − q) / (1 − α): (n, V), (n, V) -> (n, V); q may be over a `support` (h,) alone: (n, h).
 
     Where p and q agree to the last bit nothing is left; a rejection there has probability zero and p itself stands in.
     """
-    gap = (p - q).clamp_(min=0)
+    gap = ((p if support is None else p.index_select(1, support)) - q).clamp_(min=0)
+    if support is not None:
+        gap = p.index_copy(1, support, gap)
     mass = gap.sum(dim=-1, keepdim=True)
     nothing = (mass == 0).to(p.dtype)
     return gap.addcmul_(p, nothing).div_(mass + nothing)  # a `where` over a whole row costs three times as much
@@ -128,9 +130,7 @@ def verify(draft_ids: torch.Tensor, p: torch.Tensor, q: torch.Tensor, uniforms: 
 def last_law(
     accepted: torch.Tensor, p: torch.Tensor, q: torch.Tensor, support: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """The law of the round's last token: accepted (scalar), p (K + 1, V), q (K, V) -> (1, V).
-
-    With a `support` (h,) the rows of q are over those ids alone: (K, h).
+    """The law of the round's last token: accepted (scalar), p (K + 1, V), q as for `residual` -> (1, V).
 
     The residual at the first rejection; after K acceptances p at position K + 1, which is the residual against a q of
     zero, so nothing depends on the verdict but a row's number.
@@ -140,7 +140,7 @@ def last_law(
     if len(q) == 0:
         return p_here
     q_here = q.index_select(0, row.clamp(max=len(q) - 1)).mul_(row < len(q))
-    return residual(p_here, widened(q_here, support, p.shape[1]))
+    return residual(p_here, q_here, support)
 
 
 def likeliest(probs: torch.Tensor, n: int) -> torch.Tensor:

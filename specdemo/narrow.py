@@ -1,6 +1,6 @@
 """Rows of q over the few ids that a draft can propose: with ten times fewer numbers a round has less to read."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 
@@ -38,17 +38,15 @@ class Narrow:
             p, rows = maths.same_width(p, self.rows)
             return p, Narrow.whole(rows)
         width = max(self.width, p.shape[1])
-        return maths.widened(p, None, width), replace(self, width=width)
+        return maths.widened(p, None, width), Narrow(self.rows, self.support, width)
 
     def share_of(self, p: torch.Tensor) -> torch.Tensor:
         """What p has on the support: (n, V) -> (n, h)."""
         return p if self.support is None else p.gather(1, self.support.expand(len(p), -1))
 
     def places(self, ids: torch.Tensor) -> torch.Tensor:
-        """Where in a row these ids stand; of an id that is not in the support, some place."""
-        if self.support is None:
-            return ids
-        return torch.searchsorted(self.support, ids).clamp_(max=len(self.support) - 1)
+        """Where in a row these ids stand, or would stand: up to h."""
+        return ids if self.support is None else torch.searchsorted(self.support, ids)
 
     def ids(self, places: torch.Tensor) -> torch.Tensor:
         """The ids that stand there."""
@@ -56,9 +54,10 @@ class Narrow:
 
     def at(self, ids: torch.Tensor) -> torch.Tensor:
         """q of some ids a row: (K, n) -> (K, n)."""
-        places = self.places(ids)
-        q = self.rows.gather(1, places)
-        return q if self.support is None else q.mul_(self.ids(places) == ids)
+        if self.support is None:
+            return self.rows.gather(1, ids)
+        places = self.places(ids).clamp_(max=len(self.support) - 1)
+        return self.rows.gather(1, places).mul_(self.ids(places) == ids)
 
     def wide(self) -> torch.Tensor:
         """The rows over the vocabulary: (K, V)."""

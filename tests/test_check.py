@@ -70,17 +70,17 @@ def swapped(ids, p, q, u, right=maths.verify):
     return right(ids, q, p, u)
 
 
-def resample_from_p(p, q):
+def resample_from_p(p, q, *_):
     return p
 
 
-def absolute_difference(p, q):
+def absolute_difference(p, q, *_):
     gap = (p - q).abs()
     return gap / gap.sum(-1, keepdim=True)
 
 
-def softmax_of_residual(p, q, right=maths.residual):
-    return right(p, q).softmax(-1)
+def softmax_of_residual(p, q, support=None, right=maths.residual):
+    return right(p, q, support).softmax(-1)
 
 
 def bonus_from_the_row_before(accepted, p, q, support=None, right=maths.last_law):

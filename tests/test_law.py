@@ -25,7 +25,6 @@ import torch
 from fixed_models import FixedTable
 from table_models import markov
 from tape import taped
-from torch.nn.functional import pad
 
 from specdemo import captured, engine, maths
 from specdemo.contract import Proposal
@@ -460,6 +459,9 @@ def test_whole_runs_of_the_engine_have_the_law_of_the_target(k: int, length: int
     assert error(law_of_the_engine(TWO, k, length, monkeypatch, loop=loop), TWO.pair.p) < EXACT
 
 
+RESIDUAL = maths.residual
+
+
 @pytest.mark.parametrize(("k", "length", "rounds"), [(1, 2, 1), (2, 3, 1), (1, 3, None)])
 def test_a_draft_of_few_tokens_leaves_the_law_alone(k: int, length: int, rounds: int | None, monkeypatch) -> None:
     assert error(law_of_the_engine(NARROW, k, length, monkeypatch, rounds, loop=narrowly), NARROW.pair.p) < EXACT
@@ -468,9 +470,9 @@ def test_a_draft_of_few_tokens_leaves_the_law_alone(k: int, length: int, rounds:
 @pytest.mark.parametrize(
     ("room", "name", "fault"),
     [
-        (maths, "widened", lambda rows, support, width: pad(rows, (0, width - rows.shape[1]))),
+        (maths, "residual", lambda p, q, support: RESIDUAL(p, q, support.flip(0))),
         (Narrow, "share_of", lambda q, p: p.flip(1)[:, q.support]),
-        (maths, "residual", lambda p, q: p),
+        (maths, "residual", lambda p, q, support: p),
     ],
 )
 def test_a_draft_of_few_tokens_with_a_fault_is_rejected(room: object, name: str, fault: Callable, monkeypatch) -> None:
@@ -524,7 +526,7 @@ def test_the_engine_with_a_coin_used_twice_is_rejected(loop, monkeypatch) -> Non
 @pytest.mark.parametrize(
     ("room", "name", "fault"),
     [
-        (maths, "residual", lambda p, q: p),
+        (maths, "residual", lambda p, q, support: p),
         (maths, "verify", lambda drafts, p, q, coins: torch.tensor(len(drafts))),
         (maths, "last_law", lambda accepted, p, q, support: p[:1]),
         (maths, "same_width", lambda p, q: (shifted(p), q)),

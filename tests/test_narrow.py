@@ -101,6 +101,8 @@ def test_the_parts_by_hand(support) -> None:
     everything = torch.arange(7).repeat(2, 1)
     assert torch.equal(q.at(everything), wide)
     assert torch.equal(q.ids(q.places(ids)), ids)
+    p = torch.full((2, 7), 2.0)
+    assert torch.equal(maths.residual(p, rows, q.support), maths.residual(p, wide))
     p = torch.rand(3, 7)
     assert torch.equal(q.share_of(p), p[:, ids])
 

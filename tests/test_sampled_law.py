@@ -158,8 +158,8 @@ def bonus_from_the_row_before(stay: torch.Tensor, p: torch.Tensor, q: torch.Tens
 PROPOSE, LAST_LAW = ModelDrafter.propose, maths.last_law
 FLAT = [[0.5, 0.5]]
 FAULTS = {  # where it is, what stands there instead, and a draft that shows it
-    "resample from p": (maths, "residual", lambda p, q: p, Q),
-    "softmax of the residual": (maths, "residual", lambda p, q: (p - q).clamp(min=0).softmax(-1), Q),
+    "resample from p": (maths, "residual", lambda p, q, *_: p, Q),
+    "softmax of the residual": (maths, "residual", lambda p, q, *_: (p - q).clamp(min=0).softmax(-1), Q),
     "always accept": (maths, "verify", lambda drafts, p, q, u: torch.tensor(len(drafts)), Q),
     "a threshold for a coin": (maths, "verify", threshold, Q),
     "bonus from the row before": (maths, "last_law", bonus_from_the_row_before, P),

@@ -77,9 +77,11 @@ class ModelDrafter:
         """
         read = [*self._read, *self._drafts.tolist()]
         limit = max(0, min(len(read), len(committed) - 1, self.model.length))
-        same = bisect_left(range(limit), True, key=lambda i: read[: i + 1] != list(committed[: i + 1]))
+        stands = list(committed[: len(self._read)]) == self._read  # as always but where a run begins
+        first = min(limit, len(self._read) * stands)
+        same = bisect_left(range(limit), True, first, key=lambda i: read[: i + 1] != list(committed[: i + 1]))
         self.model.rewind(same)
         # From here on the memory is true whatever happens: what fails to be read is not remembered.
         self._read, self._drafts = read[:same], self._drafts[:0]
-        ids = torch.tensor(committed[same:], dtype=torch.int64, device=self.model.device)
-        return ids.clamp_(max=self.model.vocab_size - 1)
+        last = self.model.vocab_size - 1
+        return torch.tensor([min(i, last) for i in committed[same:]], dtype=torch.int64, device=self.model.device)
