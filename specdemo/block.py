@@ -61,7 +61,7 @@ class _Row(NamedTuple):
 
     @classmethod
     def of(cls, numbers: list[float], ends: bool) -> "_Row":
-        """The round's last token is a candidate where the round `ends`; elsewhere the drafted one stands there again."""
+        """The round's last token is a candidate where the round `ends`; else the drafted one stands there again."""
         width = (len(numbers) - _SCALARS) // 3
         ids, p, q = (numbers[start : start + width] for start in range(_SCALARS, len(numbers), width))
         if not ends:

@@ -1,4 +1,4 @@
-"""Rows of q over few ids against the same rows over the whole vocabulary: what is judged, drawn and shown is the same."""
+"""Rows of q over few ids against the same rows over all ids: what is judged, drawn and shown is the same."""
 
 from dataclasses import astuple
 
