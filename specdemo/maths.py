@@ -68,7 +68,7 @@ def draw(probs: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
     from its uniforms.
     """
     cdf = probs.cumsum(dim=-1, dtype=_widest(probs.device))
-    # A u of 1 is no coin but may come from a slider. Below 1, u·total rounds to less than the total, where the cdf ends.
+    # A u of 1 is no coin but comes from a slider. Below 1, u·total rounds to less than the total.
     below_one = uniforms.to(cdf.dtype).clamp(max=1 - torch.finfo(cdf.dtype).eps / 2)
     ids = torch.searchsorted(cdf, below_one[..., None] * cdf[..., -1:], right=True).squeeze(-1)
     return ids.clamp_(max=probs.shape[-1] - 1)  # a NaN row finds nothing at all
