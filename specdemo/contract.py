@@ -68,12 +68,11 @@ class Proposal(NamedTuple):
     """K drafted tokens and the very rows that they were drawn from."""
 
     ids: torch.Tensor  # (K,) int64
-    q: Narrow  # K rows
+    q: torch.Tensor | Narrow  # (K, V) float32 or wider; or rows over the few ids that the draft can propose
 
     @classmethod
     def none(cls, vocab_size: int, device: torch.device) -> "Proposal":
-        nothing = Narrow.whole(torch.empty(0, vocab_size, device=device))
-        return cls(torch.empty(0, dtype=torch.int64, device=device), nothing)
+        return cls(torch.empty(0, dtype=torch.int64, device=device), torch.empty(0, vocab_size, device=device))
 
 
 class Drafter(Protocol):

@@ -13,6 +13,7 @@ from .clock import Laps
 from .contract import Coins, Drafter, Model, Proposal, prefill
 from .course import DraftLength, check_count, checked_prompt, cut_at_stop, end_of, rounds_of
 from .drafters import NoDrafter
+from .narrow import Narrow
 from .records import Outcome, Round, SamplingParams
 from .steps import judged
 from .words import Refusal
@@ -122,13 +123,14 @@ class _Run:
         if hasattr(self.drafter, "prefill"):
             self.drafter.prefill(committed)
 
-    def _propose(self, committed: list[int], k: int) -> Proposal:
+    def _propose(self, committed: list[int], k: int) -> tuple[torch.Tensor, Narrow]:
         device = self.target.device
         if k == 0:
-            return Proposal.none(self.target.vocab_size, device)
-        drafts, q = self.drafter.propose(committed, k, self.params, self.coins)
+            drafts, q = Proposal.none(self.target.vocab_size, device)
+        else:
+            drafts, q = self.drafter.propose(committed, k, self.params, self.coins)
         assert len(drafts) == len(q) <= k, f"{len(drafts)} drafts with {len(q)} rows of q, where {k} were asked for"
-        return Proposal(drafts.to(device), q.to(device))
+        return drafts.to(device), Narrow.of(q).to(device)
 
     def _ids(self, ids: Sequence[int]) -> torch.Tensor:
         return torch.tensor(ids, dtype=torch.int64, device=self.target.device)

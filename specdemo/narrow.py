@@ -25,6 +25,11 @@ class Narrow:
         """Rows over the vocabulary (K, V)."""
         return cls(rows, None, rows.shape[1])
 
+    @classmethod
+    def of(cls, q: "torch.Tensor | Narrow") -> "Narrow":
+        """What a drafter gives: rows over the vocabulary, or narrow ones."""
+        return q if isinstance(q, cls) else cls.whole(q)
+
     def __len__(self) -> int:
         return len(self.rows)
 

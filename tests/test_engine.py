@@ -1,7 +1,6 @@
 """The loop: what a round emits and records, when a run ends, and what it asks of its models."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -307,7 +306,7 @@ def test_a_q_that_is_no_distribution_is_refused(factor: float) -> None:
     class Scaled(ModelDrafter):
         def propose(self, *args):
             drafts, q = super().propose(*args)
-            return drafts, replace(q, rows=q.rows * factor)
+            return drafts, q * factor
 
     with pytest.raises(ValueError, match=rf"q sums to {factor:.6g}\d* in row 0; each row must sum to 1"):
         list(speculate(TWO_WORDS, Scaled(constant([0.5, 0.5])), [0], GREEDY, k=2))

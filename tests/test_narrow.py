@@ -115,3 +115,8 @@ def test_an_id_that_only_the_draft_has_is_refused() -> None:
     verdict = steps.judged(logits, torch.tensor([6]), q, coins, SamplingParams())
     assert verdict.p.shape == (2, 7) and verdict.alpha.tolist() == [0]
     assert (int(verdict.accepted), int(verdict.last)) == (0, 1)
+
+
+def test_a_drafter_may_give_rows_over_the_vocabulary() -> None:
+    rows = torch.tensor([[0.25, 0.75]])
+    assert torch.equal(Narrow.of(rows).wide(), rows) and Narrow.of(Narrow.whole(rows)).rows is rows

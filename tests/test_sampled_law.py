@@ -6,7 +6,6 @@ faults at the end."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import pytest
 import torch
@@ -142,8 +141,8 @@ class Sticky(TableModel):
 def misdeclared(drafter: ModelDrafter, *args) -> Proposal:
     """The q of another temperature than the one that the draft was drawn at."""
     ids, q = PROPOSE(drafter, *args)
-    flat = q.rows**0.1
-    return Proposal(ids, replace(q, rows=flat / flat.sum(-1, keepdim=True)))
+    flat = q**0.1
+    return Proposal(ids, flat / flat.sum(-1, keepdim=True))
 
 
 def threshold(drafts: torch.Tensor, p: torch.Tensor, q: torch.Tensor, coins: torch.Tensor) -> torch.Tensor:

@@ -67,7 +67,7 @@ class ModelDrafter:
         uniforms = coins.throw(k).to(self.model.device)
         drafts, q = drawn(logits, uniforms, params, lambda _, token: self._feed(token), self._support)
         self._drafts = drafts[:-1]
-        return Proposal(drafts, Narrow(q, self._support, self.model.vocab_size))
+        return Proposal(drafts, q if self._support is None else Narrow(q, self._support, self.model.vocab_size))
 
     def _unread(self, committed: Sequence[int]) -> torch.Tensor:
         """Rewind to what `committed` shares with the cache; the ids after it -> (n,).

@@ -10,6 +10,7 @@ from ..contract import Coins, Model
 from ..drafters import ModelDrafter
 from ..models.cached import context_of
 from ..models.rows import Rows
+from ..narrow import Narrow
 from ..records import SamplingParams
 
 
@@ -68,4 +69,4 @@ class Candidates(CandidateGenerator):
         if k < 1 or not written:
             return input_ids, None
         drafts, q = self._drafter.propose(committed, k, self._params, self._coins)
-        return torch.cat([input_ids, drafts[None]], dim=1), q.wide().log()[None]
+        return torch.cat([input_ids, drafts[None]], dim=1), Narrow.of(q).wide().log()[None]
