@@ -139,8 +139,29 @@ class TokenEvent:
     text: str = ""
 
 
+class Timed:
+    """What the seconds of a round, or of all rounds of a run, come to."""
+
+    __slots__ = ()
+    draft_s: float
+    verify_s: float
+    other_s: float
+    judge_s: float
+    look_s: float
+
+    @property
+    def seconds(self) -> float:
+        """All of them, without the prompt."""
+        return self.draft_s + self.verify_s + self.other_s
+
+    @property
+    def python_s(self) -> float:
+        """What is left of `other_s`."""
+        return max(0.0, self.other_s - self.judge_s - self.look_s)
+
+
 @dataclass(frozen=True, slots=True)
-class Round:
+class Round(Timed):
     """One draft and one verification; `k` tokens were drafted.
 
     Events stand in the order of time: the drafts from left to right, then the resampled or the bonus token.
@@ -164,19 +185,9 @@ class Round:
         """The events that are part of the text."""
         return tuple(event for event in self.events if event.outcome.emitted)
 
-    @property
-    def seconds(self) -> float:
-        """Time of the round without the prompt."""
-        return self.draft_s + self.verify_s + self.other_s
-
-    @property
-    def python_s(self) -> float:
-        """What is left of `other_s`."""
-        return max(0.0, self.other_s - self.judge_s - self.look_s)
-
 
 @dataclass(frozen=True, slots=True)
-class RunStats:
+class RunStats(Timed):
     """The counts and times of a run; `metrics.measure` makes one. A rate without a denominator is None.
 
     Identities: drafted = accepted + rejected + discarded; emitted = accepted + resampled + bonus + plain;
@@ -200,16 +211,6 @@ class RunStats:
     other_s: float
     judge_s: float = 0.0
     look_s: float = 0.0
-
-    @property
-    def seconds(self) -> float:
-        """Time of all rounds without the prompt."""
-        return self.draft_s + self.verify_s + self.other_s
-
-    @property
-    def python_s(self) -> float:
-        """What is left of `other_s`."""
-        return max(0.0, self.other_s - self.judge_s - self.look_s)
 
     @property
     def acceptance(self) -> float | None:

@@ -1,12 +1,12 @@
 """The values that flow: checked where they enter, and unable to change."""
 
 import math
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
 import pytest
 
-from specdemo.records import Outcome, Round, SamplingParams, TokenEvent, is_real, is_whole
+from specdemo.records import Outcome, Round, RunStats, SamplingParams, TokenEvent, is_real, is_whole
 
 WRONG = {
     "temperature": [-0.1, math.nan, math.inf, -math.inf, "1", None, True],
@@ -65,6 +65,16 @@ def test_a_round_knows_its_text_and_its_time() -> None:
     round_ = Round(3, 3, tuple(TokenEvent(i, outcome, 0.5) for i, outcome in enumerate(outcomes)), 0.1, 0.2, 0.3, 5.0)
     assert [event.token_id for event in round_.emitted] == [0, 3]
     assert round_.seconds == pytest.approx(0.6), "without the prompt"
+
+
+def test_a_round_and_a_run_tell_their_time_by_one_rule() -> None:
+    counts = {field.name: 0 for field in fields(RunStats)}
+    parts = {"draft_s": 1.0, "verify_s": 2.0, "other_s": 4.0, "judge_s": 0.5, "look_s": 0.25}
+    for timed in (Round(0, 0, (), **parts), RunStats(**counts | parts)):
+        assert (timed.seconds, timed.python_s) == (7.0, 3.25)
+        assert replace(timed, judge_s=4.5).python_s == 0, "its parts were added up apart"
+    for rule in ("seconds", "python_s"):
+        assert getattr(Round, rule) is getattr(RunStats, rule)
 
 
 @pytest.mark.parametrize("value", [SamplingParams(), TokenEvent(1, Outcome.PLAIN, 0.5), Round(0, 0, (), 0, 0, 0)])
