@@ -120,6 +120,12 @@ def test_the_page_keeps_no_state_and_no_run_goes_through_gradio(config):
     assert not [props for props in components(config, "html") if props.get("server_functions")], "one way to ask"
 
 
+def test_all_tabs_beside_the_race_are_fetched_in_one_way():
+    htmls = {p.get("elem_id"): p.get("js_on_load") for p in components(build(Session(None)).get_config_file(), "html")}
+    loads = {htmls[f"sd-{name}"].replace(f"{name}/{name}.js", "") for name in ("lab", "proof", "pay")}
+    assert len(loads) == 1 and "fetched.js" in loads.pop()
+
+
 def test_the_form_offers_exactly_what_a_request_takes():
     with gr.Blocks():
         fields = controls(Labels(), own_models=True, pair="embedded").fields
