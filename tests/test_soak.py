@@ -5,6 +5,7 @@ import sys
 import time
 from contextlib import contextmanager
 
+import httpx
 import pytest
 from test_serve import free_port, session_of
 
@@ -14,6 +15,7 @@ from tools.soak.bars import Bars
 from tools.soak.cancel import _left
 from tools.soak.client import ending
 from tools.soak.scripted import Script
+from tools.soak.served import Served
 from tools.soak.together import _p95
 
 
@@ -46,6 +48,20 @@ def test_bars_count_what_was_missed():
     for held in (True, False, False):
         bars.hold("a bar", 1, held)
     assert bars.missed == 2
+
+
+def test_a_page_of_its_own_is_up_before_the_pair_is_loaded_and_gone_at_the_end():
+    before = time.monotonic()
+    with Served(loaded=False) as served:
+        assert before < served.up < time.monotonic()
+        assert httpx.get(served.url).is_success and served.memory() > 10**7
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(served.url)
+
+
+def test_a_page_that_ends_before_it_answers_is_told():
+    with pytest.raises(TimeoutError), Served("--pair", "nix"):
+        pass
 
 
 class Told:

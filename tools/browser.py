@@ -1,12 +1,6 @@
 """The served page in a real Chromium, for `tools.measure`."""
 
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from playwright.sync_api import sync_playwright
 
@@ -45,33 +39,6 @@ _REACHES = """(phases) => new Promise((done) => {
   told.observe(say, { attributeFilter: ["data-phase"] });
   look();
 })"""
-
-
-@contextmanager
-def serving() -> Iterator[tuple[str, float]]:
-    """`python -m specdemo serve` on a free port: its address, and the time at which it first answered."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "specdemo", "serve", "--port", str(port)]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}/"
-    try:
-        yield url, _first_answer(url)
-    finally:
-        server.terminate()
-        server.wait()
-
-
-def _first_answer(url: str) -> float:
-    end = time.monotonic() + _LIMIT_S
-    while time.monotonic() < end:
-        try:
-            urllib.request.urlopen(url, timeout=5).close()
-            return time.monotonic()
-        except OSError:
-            time.sleep(0.05)
-    raise TimeoutError(f"no answer from {url} in {_LIMIT_S} s")
 
 
 class Page:

@@ -100,17 +100,19 @@ def show_kind(kind: str, rows: Sequence[dict]) -> None:
 
 def page(arguments: argparse.Namespace) -> None:
     """The same runs by turns through the page, by a reader of HTTP without a browser, and from the command line."""
-    from tools.browser import Page, serving  # Playwright is no requirement of the program
+    # Playwright and psutil are no requirements of the program.
+    from tools.browser import Page
+    from tools.soak.served import Served
 
     # The browser is open before the server is, as a reader's would be.
-    with Page() as opened, serving() as (url, started):
-        print(f"recorded run on screen {opened.open(url) - started:.2f} s after the server was up")
+    with Page() as opened, Served(loaded=False) as served:
+        print(f"recorded run on screen {opened.open(served.url) - served.up:.2f} s after the server was up")
         show("click to figure, ms", opened.clicks(40))
         ways: dict[str, list[float]] = defaultdict(list)
         for seed in range(arguments.runs):
             fields = {"prompt": PROMPTS[0], "k": arguments.k, "temperature": arguments.temperature, "seed": seed}
             fields["length"] = TOKENS
-            for way, trace in (("page", opened.run(**fields)), ("reader", read(url, fields))):
+            for way, trace in (("page", opened.run(**fields)), ("reader", read(served.url, fields))):
                 ways[way].append(rate(trace.rounds))
                 ways[f"{way}, plain"].append(rate(trace.baseline))
             ways["generate"].append(generate(arguments, seed))

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 import httpx
 import psutil
@@ -12,20 +13,28 @@ import psutil
 from .client import Client
 
 _LIMIT_S = 180
+_LOOK_S = 0.05  # between two looks at whether it is there
 
 
 class Served:
-    """`python -m specdemo serve`, with more `words`, on a free port, with the pair in memory."""
+    """`python -m specdemo serve`, with more `words`, on a free port; unless `loaded` is False with the pair in memory.
 
-    def __init__(self, *words: str) -> None:
-        self._words = words
+    up  the time at which it first answered
+    """
+
+    def __init__(self, *words: str, loaded: bool = True) -> None:
+        self._words, self._loaded = words, loaded
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self._port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{self._port}/"
 
     def __enter__(self) -> "Served":
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__()  # else one that does not get ready would stay
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -35,12 +44,21 @@ class Served:
     def start(self) -> None:
         command = [sys.executable, "-m", "specdemo", "serve", "--port", str(self._port), *self._words]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._await(self._answers)
+        self.up = time.monotonic()
+        if self._loaded:
+            with Client(self.url) as client:
+                self._await(lambda: client.ask("status", {})["state"] == "ready")
+
+    def _answers(self) -> bool:
+        return httpx.get(self.url).is_success
+
+    def _await(self, there: Callable[[], bool]) -> None:
         end = time.monotonic() + _LIMIT_S
-        with Client(self.url) as client:
-            while not _ready(client):
-                if time.monotonic() > end or self._process.poll() is not None:
-                    raise TimeoutError(f"the page was not ready in {_LIMIT_S} s")
-                time.sleep(0.2)
+        while not _now(there):
+            if time.monotonic() > end or self._process.poll() is not None:
+                raise TimeoutError(f"the page was not ready in {_LIMIT_S} s")
+            time.sleep(_LOOK_S)
 
     def kill(self) -> None:
         self._process.send_signal(signal.SIGKILL)
@@ -55,8 +73,8 @@ class Served:
         return psutil.Process(self._process.pid).children(recursive=True)
 
 
-def _ready(client: Client) -> bool:
+def _now(there: Callable[[], bool]) -> bool:
     try:
-        return client.ask("status", {})["state"] == "ready"
+        return there()
     except httpx.HTTPError:
         return False
