@@ -11,6 +11,7 @@ import torch
 from specdemo.session.job import Job
 
 torch.set_num_threads(1)
+pytest.register_assert_rewrite("browsing")  # so that a tab that met errors says which
 
 _REST_S = 5.0
 

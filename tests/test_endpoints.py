@@ -8,10 +8,11 @@ from pathlib import Path
 
 import httpx
 import pytest
+from browsing import Endless
 from gradio_client import Client
 from gradio_client.exceptions import AppError, AuthenticationError
-from test_page import Endless
-from test_serve import free_port, session_of
+from ports import free_port
+from test_serve import session_of
 from test_session import until
 
 from specdemo.cli.arguments import parser

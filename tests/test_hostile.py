@@ -4,11 +4,12 @@ import asyncio
 
 import httpx
 import pytest
+from ports import free_port
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Route
 from starlette.testclient import TestClient
-from test_serve import free_port, session_of
+from test_serve import session_of
 
 from specdemo.ui import door, serve
 from specdemo.ui.malformed import Malformed

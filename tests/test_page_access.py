@@ -2,8 +2,8 @@
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from browsing import NARROW, browser, serve, server, tab, tiny  # noqa: F401
 from playwright.sync_api import expect
-from test_page import NARROW, browser, serve, server, tab, tiny  # noqa: F401
 
 from specdemo.words import WORDS
 

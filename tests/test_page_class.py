@@ -5,10 +5,9 @@
 from contextlib import closing
 
 import pytest
+from browsing import Endless, browser, serve, server, tab  # noqa: F401
 from playwright.sync_api import expect
-from test_page import Endless, browser, serve, server, tab  # noqa: F401
 from test_page_measure import opened
-from tiny import tiny_pair
 
 from specdemo.models import CATALOGUE
 from specdemo.session import Store

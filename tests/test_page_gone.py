@@ -6,8 +6,8 @@ itself."""
 import time
 
 import pytest
+from browsing import Endless, browser, serve, server, tab, tiny  # noqa: F401
 from playwright.sync_api import expect
-from test_page import Endless, browser, serve, server, tab, tiny  # noqa: F401
 from test_page_lab import Lab
 from test_page_measure import opened
 

@@ -1,8 +1,8 @@
 """The frame of tabs and the Lab in a real Chromium."""
 
 import pytest
+from browsing import NARROW, WIDE, Endless, browser, serve, server, tab, tiny, written  # noqa: F401
 from playwright.sync_api import expect
-from test_page import NARROW, WIDE, Endless, browser, serve, server, tab, tiny, tiny_pair, written  # noqa: F401
 from test_page_access import violations
 
 LECTURE = {"width": 1024, "height": 768}

@@ -1,7 +1,7 @@
 """The lesson, walked with the keyboard only, in Chinese, on a small projector."""
 
+from browsing import browser, serve, server, tab, tiny  # noqa: F401
 from playwright.sync_api import expect
-from test_page import browser, serve, server, tab, tiny  # noqa: F401
 from test_page_access import LECTURE
 from test_page_words import english_on
 from test_words import STEPS

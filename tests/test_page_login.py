@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from browsing import NARROW, Tab, browser  # noqa: F401
 from playwright.sync_api import expect
-from test_page import NARROW, Tab, browser, free_port  # noqa: F401
+from ports import free_port
 from test_serve import LOGIN, session_of
 from tiny import tiny_pair
 

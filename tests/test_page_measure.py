@@ -5,8 +5,8 @@
 from contextlib import closing
 
 import pytest
+from browsing import LIMIT_MS, Endless, browser, serve, server, tab, tiny  # noqa: F401
 from playwright.sync_api import expect
-from test_page import LIMIT_MS, Endless, browser, serve, server, tab, tiny  # noqa: F401
 from test_page_access import violations
 from tiny import tiny_pair
 

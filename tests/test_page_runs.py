@@ -7,9 +7,9 @@ from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from browsing import NARROW, WIDE, Endless, browser, serve, server, tab, tiny, written  # noqa: F401
 from playwright.sync_api import expect
 from test_library import hostile
-from test_page import LIMIT_MS, NARROW, WIDE, Endless, browser, serve, server, tab, tiny, written  # noqa: F401
 from tiny import tiny_pair
 
 from specdemo.pace import USUAL_K
@@ -18,8 +18,6 @@ from specdemo.session.session import MAX_FILE
 from specdemo.trace import load, save, to_json
 from specdemo.ui.serve import TRACES
 from specdemo.view.profile import profile
-
-expect.set_options(timeout=LIMIT_MS)
 
 JUDGED = (Outcome.ACCEPTED, Outcome.REJECTED)
 

@@ -3,8 +3,8 @@
 import re
 
 import pytest
+from browsing import Endless, browser, serve, server, tab, tiny, written  # noqa: F401
 from playwright.sync_api import expect
-from test_page import Endless, browser, serve, server, tab, tiny, written  # noqa: F401
 
 from specdemo.words import ENGLISH, WORDS
 

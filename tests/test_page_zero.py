@@ -4,8 +4,8 @@ The hub's page is one of ours here, under the hub's address.
 """
 
 import pytest
+from browsing import FLAGS, LIMIT_MS, NO_FIGURES, Server
 from playwright.sync_api import sync_playwright
-from test_page import FLAGS, LIMIT_MS, NO_FIGURES, Server
 from tiny import tiny_pair
 
 from specdemo.session import Here

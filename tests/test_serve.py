@@ -16,6 +16,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from ports import free_port
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from tiny import tiny_pair
@@ -33,12 +34,6 @@ from specdemo.ui.serve import TRACES, _where, open_page
 ROOT = Path(__file__).parents[1]
 LOGIN = ("teacher", "a:b ü")
 LIMIT_S = 60
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def session_of(load=lambda spec, progress: tiny_pair()) -> Session:

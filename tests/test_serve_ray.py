@@ -20,8 +20,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+from ports import free_port
 from test_place import by_lane, tokens, work_of
-from test_serve import free_port
 from test_session import request, until
 from tiny import tiny_pair
 

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
-from test_serve import free_port, session_of
+from ports import free_port
+from test_serve import session_of
 
 from specdemo.ui.serve import open_page
 from tools.soak import __main__ as soak
