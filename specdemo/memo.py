@@ -1,6 +1,6 @@
 """A model that works out each row once, so that thousands of runs after one prompt cost little more than one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Optional
 
 import torch
@@ -24,14 +24,17 @@ class Memo:
     beside  the memo of the target, for a draft that reads what its target holds: its rows depend on that too
 
     A row that was worked out once stays what it is, so the law that it defines is exact in low precision too, where
-    another pass might round it differently.
+    another pass might round it differently. Of a model that can propose few tokens it remembers the rows over those
+    alone, so that a run through it takes the way of any run.
     """
 
     def __init__(self, model: Model, prompt_ids: Sequence[int], beside: Optional["Memo"] = None) -> None:
         self.vocab_size, self.device = model.vocab_size, model.device
         self.context: int | None = getattr(model, "context", None)
+        self.support: torch.Tensor | None = getattr(model, "support", None)
         self.prompt = tuple(prompt_ids)
         self._model, self._beside = model, beside
+        self._feed = model.feed if self.support is None else model.feed_narrow
         self._ids: list[int] = []
         self._rows: dict[Place, torch.Tensor] = {}
 
@@ -39,15 +42,19 @@ class Memo:
     def length(self) -> int:
         return len(self._ids)
 
-    @property
-    def known(self) -> dict[Place, torch.Tensor]:
-        """The rows that are remembered."""
-        return dict(self._rows)
+    def known(self) -> Iterator[tuple[Place, torch.Tensor]]:
+        """The rows that are remembered, over the vocabulary: (V,)."""
+        for place, row in tuple(self._rows.items()):
+            yield place, self._wide(row)
 
     def prefill(self, ids: torch.Tensor) -> None:
         self._ids += ids.tolist()
 
     def feed(self, ids: torch.Tensor) -> torch.Tensor:
+        return self._wide(self.feed_narrow(ids))
+
+    def feed_narrow(self, ids: torch.Tensor) -> torch.Tensor:
+        """ids (n,) -> logits over the support (n, h), or (n, V) where there is none"""
         held = len(self._ids)
         self._ids += ids.tolist()
         return torch.stack(self._recall([self._ids[:end] for end in range(held + 1, len(self._ids) + 1)]))
@@ -57,7 +64,14 @@ class Memo:
 
     def row(self, ids: Sequence[int]) -> torch.Tensor:
         """The logits (V,) after a sequence that begins with the prompt."""
-        return self._recall([ids])[0]
+        return self._wide(self._recall([ids])[0])
+
+    def _wide(self, rows: torch.Tensor) -> torch.Tensor:
+        """(…, h) -> (…, V)"""
+        if self.support is None:
+            return rows
+        wide = rows.new_full((*rows.shape[:-1], self.vocab_size), -torch.inf)
+        return wide.index_copy_(-1, self.support, rows)
 
     def _recall(self, sequences: list[Sequence[int]]) -> list[torch.Tensor]:
         """The rows after sequences of which each goes on from the one before."""
@@ -81,7 +95,7 @@ class Memo:
         if self._beside:
             self._beside._hold(self._beside._ids)
         self._hold(ids[:start])
-        rows = self._model.feed(self._tensor(ids[start:]))
+        rows = self._feed(self._tensor(ids[start:]))
         for place in places:
             # A model may reuse the memory of its logits in the next pass.
             self._rows[place] = rows[len(place.ids) - len(self.prompt)].clone()

@@ -14,6 +14,7 @@ from specdemo.contract import NumericalFault
 from specdemo.drafters import model as model_drafter
 from specdemo.engine import speculate
 from specdemo.memo import Memo
+from specdemo.narrow import Narrow
 from specdemo.records import SamplingParams
 
 P = [[0.5, 0.1, 0.1, 0.3], [0.1, 0.2, 0.3, 0.4], [0.25, 0.25, 0.4, 0.1], [0.05, 0.6, 0.05, 0.3]]
@@ -260,8 +261,28 @@ def test_a_memo_forgets_and_finds_again(monkeypatch: pytest.MonkeyPatch) -> None
     memo = Memo(TableModel(lambda ids: row + len(ids), 2), [0])
     for _ in range(100):
         memo.feed(torch.zeros(1, dtype=torch.int64))
-    assert len(memo.known) == 64
+    assert len([*memo.known()]) == 64
     assert torch.equal(memo.row([0, 0]), row + 2)
+
+
+def test_a_draft_of_few_tokens_is_checked_as_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows are remembered over those tokens alone, its runs take the way of any run, and its law is still told."""
+    few = [row[:1] + [0.0] + row[2:] for row in Q]
+    draft, proposals, propose = markov(few), [], model_drafter.ModelDrafter.propose
+    draft.support = torch.tensor([0, 2, 3])
+    draft.feed_narrow = lambda ids: draft.feed(ids)[:, draft.support]
+
+    def spy(*args):
+        proposals.append(propose(*args))
+        return proposals[-1]
+
+    monkeypatch.setattr(model_drafter.ModelDrafter, "propose", spy)
+    assert finished(Check(markov(P), draft, [2, 0], SamplingParams(seed=5), samples=300)).lossless
+    assert {type(q) for _, q in proposals} == {Narrow} and {q.rows.shape[1] for _, q in proposals} == {3}
+    memo, row = Memo(draft, [2, 0]), markov(few).feed(torch.tensor([0]))
+    memo.prefill(torch.tensor([2]))
+    assert torch.equal(memo.feed(torch.tensor([0])), row) and torch.equal(memo.row([2, 0])[None], row)
+    assert [kept.tolist() for _, kept in memo.known()] == row.tolist()
 
 
 def test_a_draft_that_reads_its_target_is_checked_as_it_runs() -> None:

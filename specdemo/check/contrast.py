@@ -48,7 +48,7 @@ def _first_position(lane: Lane) -> tuple[tuple[int, ...], torch.Tensor, torch.Te
 
     A run must have drafted there.
     """
-    q_row = next(row for place, row in lane.q.known.items() if place.ids == lane.p.prompt)
+    q_row = next(row for place, row in lane.q.known() if place.ids == lane.p.prompt)
     p, q = (row[0] for row in maths.same_width(*lane.laws(lane.p.row(lane.p.prompt), q_row)))
     at = p.topk(min(SHOWN, len(p))).indices
     return tuple(at.tolist()), _folded(p, at), _folded(q, at)

@@ -41,8 +41,8 @@ def positions(lane: Lane) -> Iterator[Exact]:
     found = Exact()
     for _ in lane.rounds(max_new_tokens=POSITIONS):
         yield found
-    p_rows = {place.ids: row for place, row in lane.p.known.items()}
-    for place, q_row in lane.q.known.items():
+    p_rows = {place.ids: row for place, row in lane.p.known()}
+    for place, q_row in lane.q.known():
         if place.ids in p_rows:
             found = _with(found, lane, p_rows[place.ids], q_row)
             yield found
