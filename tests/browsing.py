@@ -151,18 +151,27 @@ class Tab:
     def set(self, prompt=None, **fields):
         if prompt is not None:
             self.page.fill("#sd-prompt textarea", prompt)
-        if fields and not self.page.locator("#sd-length input").is_visible():
+        fresh = fields and not self.page.locator("#sd-length input").is_visible()
+        if fresh:
             self.page.click("#sd-more > button")
-            # A field that has just been made sets its first value, after which what is typed counts.
-            self.page.evaluate("() => new Promise((done) => requestIdleCallback(done))")
+            self.rest()
         for name, value in fields.items():
             box = self.page.locator(f"#sd-{name} :is(input, textarea)").first
             if isinstance(value, bool):
                 box.set_checked(value)
-            else:
-                box.fill(str(value))
-                box.press("Tab")
+                continue
+            box.fill(str(value))
+            box.press("Tab")
+            if fresh:  # a field that has just been made sets its first value, after which what is typed counts
+                self.rest()
+                if box.input_value() != str(value):
+                    box.fill(str(value))
+                    box.press("Tab")
         return self
+
+    def rest(self):
+        """Until the page has nothing else to do."""
+        self.page.evaluate("() => new Promise((done) => requestIdleCallback(done))")
 
     def run(self):
         self.page.click("#sd-run")
