@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 from ports import free_port
+from spies import spied
 from tiny import tiny_pair
 
 from specdemo.session import Here, Library, Session
@@ -68,33 +69,13 @@ class Server:
         self.blocks.close(verbose=False)
 
 
-class Counted:
-    """A model that counts its passes; each waits for `go`."""
-
-    def __init__(self, model, go):
-        self._model, self._go, self.passes = model, go, 0
-
-    def __getattr__(self, name):
-        return getattr(self._model, name)
-
-    def feed(self, ids):
-        self.passes += 1
-        self._go.wait(LIMIT_MS / 1000)
-        return self._model.feed(ids)
-
-
 class Endless:
     """A tiny pair that never stops of itself, the targets that it opened, and what lets them go on."""
 
     def __init__(self):
-        tiny, self.targets, self.go = tiny_pair(max_position_embeddings=4096), [], threading.Event()
+        tiny, self.go = replace(tiny_pair(max_position_embeddings=4096), stop_ids=frozenset()), threading.Event()
         self.go.set()
-
-        def open_():
-            self.targets.append(Counted(tiny.target.open(), self.go))
-            return self.targets[-1]
-
-        self.pair = replace(tiny, target=replace(tiny.target, open=open_), stop_ids=frozenset())
+        self.pair, self.targets = spied(tiny, at=lambda n: self.go.wait(LIMIT_MS / 1000))
 
     @property
     def passes(self):

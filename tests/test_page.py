@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 import torch
-from browsing import NARROW, WIDE, Counted, Endless, Server, Tab, browser, serve, server, tab, tiny, written  # noqa: F401
+from browsing import NARROW, WIDE, Endless, Server, Tab, browser, serve, server, tab, tiny, written  # noqa: F401
 from playwright.sync_api import expect
+from spies import spied
 from tiny import byte_tokenizer, tiny_pair
 
 from specdemo.pace import USUAL_K
@@ -257,17 +258,12 @@ def test_settings_out_of_range_are_told_and_nothing_else_changes(tiny, tab):
 
 
 def test_an_engine_fault_is_one_sentence(serve, tab):
-    endless = Endless()
+    def at(n):
+        if n > 6:
+            raise RuntimeError("the cable is out\n  File 'x.py'")
 
-    class Broken(Counted):
-        def feed(self, ids):
-            if self.passes > 5:
-                raise RuntimeError("the cable is out\n  File 'x.py'")
-            return super().feed(ids)
-
-    target = endless.pair.target
-    broken = replace(target, open=lambda: Broken(target.open(), endless.go))
-    page = tab(serve(replace(endless.pair, target=broken))).set("the hand").run().wait("failed")
+    broken, _ = spied(Endless().pair, at)
+    page = tab(serve(broken)).set("the hand").run().wait("failed")
     assert page.said() == "The run failed inside the engine (RuntimeError: the cable is out)."
     assert page.tokens().count() > 0
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from spies import Spied, spied
 from tiny import tiny_pair
 
 from specdemo.drafters import ModelDrafter
@@ -60,32 +61,6 @@ def until(condition, what):
     while not condition():
         assert time.monotonic() < end, f"waited {LIMIT_S} s for: {what}"
         time.sleep(0.002)
-
-
-class Spied:
-    """A model that counts its passes, and before each asks `at(n)`, which may wait or raise."""
-
-    def __init__(self, model, at):
-        self._model, self._at, self.passes = model, at, 0
-
-    def __getattr__(self, name):
-        return getattr(self._model, name)
-
-    def feed(self, ids):
-        self.passes += 1
-        self._at(self.passes)
-        return self._model.feed(ids)
-
-
-def spied(pair, at=lambda n: None):
-    """The pair with a spy in place of each target that is opened, and the list of these spies."""
-    spies = []
-
-    def open_():
-        spies.append(Spied(pair.target.open(), at))
-        return spies[-1]
-
-    return replace(pair, target=replace(pair.target, open=open_)), spies
 
 
 def told(run):
