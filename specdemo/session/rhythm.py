@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import torch
 
 #: Seconds between two updates where they cost the run nothing; where its passes take all the cores of this machine, so
-#: that an update takes about 3 ms of one from them; and where a browser draws on the same cores, too, for about 20 ms.
+#: that making an update takes a little of one from them; and where a browser draws on the same cores, which takes more.
 FREE_S, BUSY_S, NEAR_S = 0.1, 0.3, 0.5
 
 
