@@ -6,7 +6,6 @@ from itertools import repeat
 from typing import NamedTuple
 
 import torch
-from torch.nn.functional import pad
 
 from . import maths
 from .contract import NumericalFault
@@ -29,7 +28,7 @@ def block_width(top: int, *tokens: int) -> int:
 def pack_block(
     p: torch.Tensor,  # (K + 1, V)
     q: Narrow,  # K rows
-    alpha: torch.Tensor,  # (K,)
+    alpha: torch.Tensor,  # (K + 1,)
     accepted: torch.Tensor,  # scalar
     last: torch.Tensor,  # (1,) int64
     drafts: torch.Tensor,  # (K,) int64
@@ -46,8 +45,8 @@ def pack_block(
     by_p, by_q = (maths.likeliest(rows, min(top, rows.shape[1])) for rows in (p, q.rows))
     by_q = torch.cat([q.ids(by_q), by_p[k:, : by_q.shape[1]]])
     ids = torch.cat([own[:, None], last.expand(k + 1, 1), by_p, by_q], dim=1)
-    scalars = torch.stack([pad(alpha, (0, 1)), coins, accepted.expand(k + 1)], dim=1)
-    return torch.cat([scalars, ids, p.gather(1, ids), pad(q.at(ids[:k]), (0, 0, 0, 1))], dim=1)
+    scalars = alpha[:, None], coins[:, None], accepted.expand(k + 1, 1)
+    return torch.cat([*scalars, ids, p.gather(1, ids), q.at(ids)], dim=1)
 
 
 class _Row(NamedTuple):

@@ -72,7 +72,8 @@ class Proposal(NamedTuple):
 
     @classmethod
     def none(cls, vocab_size: int, device: torch.device) -> "Proposal":
-        return cls(torch.empty(0, dtype=torch.int64, device=device), torch.empty(0, vocab_size, device=device))
+        nothing = torch.empty(0, dtype=torch.int64, device=device)
+        return cls(nothing, Narrow(torch.empty(0, 0, device=device), nothing, vocab_size))
 
 
 class Drafter(Protocol):

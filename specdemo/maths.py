@@ -19,6 +19,11 @@ def _widest(device: torch.device) -> torch.dtype:
     return torch.float32 if device.type == "mps" else torch.float64
 
 
+def _may_ask(device: torch.device) -> bool:
+    """Whether to look at a result costs nothing. A GPU would make the host wait, so there both ways are gone."""
+    return device.type == "cpu"
+
+
 def to_probs(logits: torch.Tensor, params: SamplingParams) -> torch.Tensor:
     """The distribution that tokens are drawn from: logits (n, V) -> (n, V).
 
@@ -47,11 +52,11 @@ def to_probs(logits: torch.Tensor, params: SamplingParams) -> torch.Tensor:
 def _nucleus_floor(probs: torch.Tensor, top_p: float) -> torch.Tensor:
     """The smallest probability inside the smallest set that holds `top_p`: (n, V) -> (n, 1).
 
-    On a CPU a full sort costs fifty times a partial one, and the partial one nearly always suffices. On a GPU the
-    question whether it did would make the host wait, and the sort is cheap.
+    On a CPU a full sort costs fifty times a partial one, and the partial one nearly always suffices. On a GPU the sort
+    is cheap.
     """
     width = probs.shape[-1]
-    cut = min(_FIRST_CUT, width) if probs.device.type == "cpu" else width
+    cut = min(_FIRST_CUT, width) if _may_ask(probs.device) else width
     while True:
         top = probs.topk(cut, dim=-1).values
         before = top.cumsum(dim=-1, dtype=_widest(top.device)) - top
@@ -61,17 +66,22 @@ def _nucleus_floor(probs: torch.Tensor, top_p: float) -> torch.Tensor:
         cut = min(8 * cut, width)
 
 
-def draw(probs: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
-    """Inverse CDF, one uniform a row: (n, V), (n,) -> ids (n,). A token of probability zero is never drawn.
+def draw(weights: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
+    """Inverse CDF, one uniform a row: weights (n, V) of any sum above 0, (n,) on [0, 1) -> ids (n,).
 
-    One uniform is cheaper than the V exponentials of `multinomial` by a factor of twenty, and a run can be replayed
-    from its uniforms.
+    A token of weight 0 is never drawn. One uniform is cheaper than the V exponentials of `multinomial` by a factor of
+    twenty, and a run can be replayed from its uniforms.
     """
-    cdf = probs.cumsum(dim=-1, dtype=_widest(probs.device))
-    # A u of 1 is no coin but comes from a slider. Below 1, u·total rounds to less than the total.
-    below_one = uniforms.to(cdf.dtype).clamp(max=1 - torch.finfo(cdf.dtype).eps / 2)
-    ids = torch.searchsorted(cdf, below_one[..., None] * cdf[..., -1:], right=True).squeeze(-1)
-    return ids.clamp_(max=probs.shape[-1] - 1)  # a NaN row finds nothing at all
+    return _found(weights, uniforms).clamp_(max=weights.shape[-1] - 1)
+
+
+def _found(weights: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
+    """As `draw`, but V where nothing is found: in a row of NaN or of nothing but 0.
+
+    A u below 1 times the sum is rounded to less than the sum, so that elsewhere something is.
+    """
+    cdf = weights.cumsum(dim=-1, dtype=_widest(weights.device))
+    return torch.searchsorted(cdf, uniforms[:, None] * cdf[:, -1:], right=True).squeeze(-1)
 
 
 def widened(rows: torch.Tensor, support: torch.Tensor | None, width: int) -> torch.Tensor:
@@ -91,9 +101,14 @@ def same_width(p: torch.Tensor, q: torch.Tensor) -> tuple[torch.Tensor, torch.Te
     return widened(p, None, width), widened(q, None, width)
 
 
-def overlap(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
-    """α = Σ min(p, q), the probability that a token drawn from q is accepted: (n, V), (n, V) -> (n,)."""
-    return torch.minimum(p, q).sum(dim=-1)
+def common(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+    """min(p, q), and 0 in the rows of p that q has none for: (n, V), (K, V) with K ≤ n -> (n, V)
+
+    A row's sum is α, the probability that a token drawn from q is accepted.
+    """
+    both = torch.zeros_like(p)
+    torch.minimum(p[: len(q)], q, out=both[: len(q)])
+    return both
 
 
 def acceptance(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
@@ -104,17 +119,14 @@ def acceptance(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
     return torch.where(q > 0, p / q, 0).clamp(max=1)
 
 
-def residual(p: torch.Tensor, q: torch.Tensor, support: torch.Tensor | None = None) -> torch.Tensor:
-    """max(0, p − q) / (1 − α): (n, V), (n, V) -> (n, V); q may be over a `support` (h,) alone: (n, h).
+def residual(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+    """max(0, p − q) / (1 − α): (n, V), (n, V) -> (n, V)
 
     Where p and q agree to the last bit nothing is left; a rejection there has probability zero and p itself stands in.
     """
-    gap = ((p if support is None else p.index_select(1, support)) - q).clamp_(min=0)
-    if support is not None:
-        gap = p.index_copy(1, support, gap)
-    mass = gap.sum(dim=-1, keepdim=True)
-    nothing = (mass == 0).to(p.dtype)
-    return gap.addcmul_(p, nothing).div_(mass + nothing)  # a `where` over a whole row costs three times as much
+    left = p - common(p, q)
+    mass = left.sum(dim=-1, keepdim=True)
+    return torch.where(mass > 0, left / mass, p)
 
 
 def verify(draft_ids: torch.Tensor, p: torch.Tensor, q: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
@@ -127,20 +139,41 @@ def verify(draft_ids: torch.Tensor, p: torch.Tensor, q: torch.Tensor, uniforms: 
     return (uniforms[:, None] * q.gather(1, at) < p.gather(1, at)).cumprod(dim=0).sum()
 
 
-def last_law(
-    accepted: torch.Tensor, p: torch.Tensor, q: torch.Tensor, support: torch.Tensor | None = None
+def last_token(
+    accepted: torch.Tensor,
+    p: torch.Tensor,
+    shared: torch.Tensor,
+    uniform: torch.Tensor,
+    support: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """The law of the round's last token: accepted (scalar), p (K + 1, V), q as for `residual` -> (1, V).
+    """The round's last token, drawn from its `last_law` by a uniform (1,); other arguments as there -> id (1,).
 
-    The residual at the first rejection; after K acceptances p at position K + 1, which is the residual against a q of
-    zero, so nothing depends on the verdict but a row's number.
+    Where nothing is left of p it is drawn from p, as `residual` has it.
+    """
+    ids = _found(last_law(accepted, p, shared, support), uniform)
+    if _may_ask(ids.device) and ids.item() < p.shape[1]:
+        return ids
+    return torch.where(ids < p.shape[1], ids, draw(p.index_select(0, accepted.reshape(1)), uniform))
+
+
+def last_law(
+    accepted: torch.Tensor, p: torch.Tensor, shared: torch.Tensor, support: torch.Tensor | None = None
+) -> torch.Tensor:
+    """What the round's last token is drawn from, up to a factor: -> (1, V)
+
+    accepted  how many drafts stayed, scalar
+    p         (K + 1, V)
+    shared    what p and q have in `common`, (K + 1, V), or over a `support` (h,) alone, (K + 1, h)
+
+    p less what it shares with q: the residual at the first rejection; after K acceptances p at position K + 1, where
+    nothing is shared. So nothing depends on the verdict but a row's number.
     """
     row = accepted.reshape(1)
-    p_here = p.index_select(0, row)
-    if len(q) == 0:
-        return p_here
-    q_here = q.index_select(0, row.clamp(max=len(q) - 1)).mul_(row < len(q))
-    return residual(p_here, q_here, support)
+    here, shared_here = p.index_select(0, row), shared.index_select(0, row)
+    if support is None:
+        return here.sub_(shared_here)
+    here.view(-1).index_add_(0, support, shared_here.view(-1), alpha=-1)  # along the rows it is twenty times slower
+    return here
 
 
 def likeliest(probs: torch.Tensor, n: int) -> torch.Tensor:

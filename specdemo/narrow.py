@@ -47,7 +47,7 @@ class Narrow:
 
     def share_of(self, p: torch.Tensor) -> torch.Tensor:
         """What p has on the support: (n, V) -> (n, h)."""
-        return p if self.support is None else p.gather(1, self.support.expand(len(p), -1))
+        return p if self.support is None else p.index_select(1, self.support)
 
     def places(self, ids: torch.Tensor) -> torch.Tensor:
         """Where in a row these ids stand, or would stand: up to h."""
@@ -55,14 +55,18 @@ class Narrow:
 
     def ids(self, places: torch.Tensor) -> torch.Tensor:
         """The ids that stand there."""
-        return places if self.support is None else self.support[places]
+        return places if self.support is None else self.support.take(places)
 
     def at(self, ids: torch.Tensor) -> torch.Tensor:
-        """q of some ids a row: (K, n) -> (K, n)."""
+        """q of some ids a row, and 0 in a row more than there is of q: (K, n) or (K + 1, n) -> the same."""
+        found = torch.zeros(ids.shape, dtype=self.rows.dtype, device=ids.device)
+        k = len(self)
         if self.support is None:
-            return self.rows.gather(1, ids)
-        places = self.places(ids).clamp_(max=len(self.support) - 1)
-        return self.rows.gather(1, places).mul_(self.ids(places) == ids)
+            torch.gather(self.rows, 1, ids[:k], out=found[:k])
+        elif k:
+            places = self.places(ids[:k]).clamp_(max=len(self.support) - 1)
+            torch.gather(self.rows, 1, places, out=found[:k]).mul_(self.ids(places) == ids[:k])
+        return found
 
     def wide(self) -> torch.Tensor:
         """The rows over the vocabulary: (K, V)."""

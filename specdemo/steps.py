@@ -35,7 +35,7 @@ class FixedModel(Model, Protocol):
 
 
 class Verdict(NamedTuple):
-    """p (K + 1, V), q (K rows) of one width; α (K,); accepted (scalar); last (1,)."""
+    """p (K + 1, V), q (K rows) of one width; α (K + 1,), the last one 0; accepted (scalar); last (1,)."""
 
     p: torch.Tensor
     q: Narrow
@@ -96,10 +96,11 @@ def judged(
     """p from the target's logits (K + 1, V), how many drafts stay, and the round's last token, drawn."""
     k = len(drafts)
     p, q = q.beside(maths.to_probs(logits, params))
-    shared = q.share_of(p[:k])  # all of p that a draft is judged by
-    accepted = maths.verify(q.places(drafts), shared, q.rows, coins[:k])
-    law = maths.last_law(accepted, p, q.rows, q.support)
-    return Verdict(p, q, maths.overlap(shared, q.rows), accepted, maths.draw(law, coins[k:]))
+    share = q.share_of(p)  # all of p that a draft is judged by
+    shared = maths.common(share, q.rows)
+    accepted = maths.verify(q.places(drafts), share, q.rows, coins[:k])
+    last = maths.last_token(accepted, p, shared, coins[k:], q.support)
+    return Verdict(p, q, shared.sum(dim=-1), accepted, last)
 
 
 def draft_step(draft: FixedModel, standing: Standing, desk: Desk, params: SamplingParams) -> None:

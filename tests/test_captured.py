@@ -9,7 +9,7 @@ from table_models import P, Q, historic
 from tape import Tape, Waited, taped
 from tiny import tiny_config, tiny_model
 
-from specdemo import captured, engine, maths
+from specdemo import captured, engine
 from specdemo.captured import Stage
 from specdemo.contract import NumericalFault
 from specdemo.drafters import ModelDrafter
@@ -263,9 +263,8 @@ def test_places_beyond_and_below_count_for_nothing(weights):
 
 
 @pytest.mark.parametrize("sampling", SAMPLING)
-def test_a_pair_writes_the_same(weights, sampling, monkeypatch):
+def test_a_pair_writes_the_same(weights, sampling):
     """Ids, verdicts and coins are the same; p and q up to float32, since the draft reads two tokens where one is new."""
-    monkeypatch.setattr(maths, "_FIRST_CUT", 10**6)  # a shorter way to a nucleus, with a question, is a CPU's alone
     for seed, k in ((0, 1), (1, 3), (2, 4), (3, 0)):
         params = SamplingParams(**SAMPLING[sampling], seed=seed, max_new_tokens=40)
         target, draft = weights

@@ -71,28 +71,34 @@ def swapped(ids, p, q, u, right=maths.verify):
     return right(ids, q, p, u)
 
 
-def resample_from_p(p, q, *_):
-    return p
+def resample_from_p(accepted, p, *_):
+    return p[accepted][None]
 
 
-def absolute_difference(p, q, *_):
-    gap = (p - q).abs()
-    return gap / gap.sum(-1, keepdim=True)
+def absolute_difference(p, q, right=maths.common):
+    """|p − q| is what p less this leaves."""
+    gap = right(p, q)
+    gap[: len(q)] = p[: len(q)] - (p[: len(q)] - q).abs()
+    return gap
 
 
-def softmax_of_residual(p, q, support=None, right=maths.residual):
-    return right(p, q, support).softmax(-1)
+def softmax_of_residual(*args, right=maths.last_law):
+    return right(*args).softmax(-1)
 
 
-def bonus_from_the_row_before(accepted, p, q, support=None, right=maths.last_law):
-    return p[accepted - 1][None] if accepted == len(q) else right(accepted, p, q, support)
+def bonus_from_the_row_before(accepted, p, *shared, right=maths.last_law):
+    return p[accepted - 1][None] if accepted == len(p) - 1 else right(accepted, p, *shared)
 
 
-def first_row_always(accepted, p, q, support=None, right=maths.last_law):
-    return right(accepted * 0, p, q, support)
+def first_row_always(accepted, p, *shared, right=maths.last_law):
+    return right(accepted * 0, p, *shared)
 
 
-def wrong_draw(probs, uniforms, right=maths.draw):
+def nothing_shared(p, q, right=maths.common):
+    return 0 * right(p, q)
+
+
+def wrong_draw(probs, uniforms):
     return probs.argmax(-1)
 
 
@@ -100,12 +106,13 @@ FAULTS = [
     (maths, "verify", always_accept, "exact"),
     (maths, "verify", threshold, "exact"),
     (maths, "verify", swapped, "exact"),
-    (maths, "residual", resample_from_p, "exact"),
-    (maths, "residual", absolute_difference, "exact"),
-    (maths, "residual", softmax_of_residual, "exact"),
+    (maths, "last_law", resample_from_p, "exact"),
+    (maths, "last_law", softmax_of_residual, "exact"),
+    (maths, "common", absolute_difference, "exact"),
+    (maths, "common", nothing_shared, "exact"),
     (maths, "last_law", bonus_from_the_row_before, "sampled"),
     (maths, "last_law", first_row_always, "sampled"),
-    (maths, "draw", wrong_draw, "sampled"),
+    (maths, "_found", wrong_draw, "sampled"),
     (model_drafter, "draw", wrong_draw, "sampled"),  # an argmax draft that declares a dense q
 ]
 

@@ -229,7 +229,7 @@ def test_a_round_s_time_is_that_of_its_own_work(monkeypatch) -> None:
 
 @pytest.mark.parametrize(
     ("slow", "judge_s", "look_s"),
-    [("maths.verify", 3, 0), ("maths.overlap", 3, 0), ("engine.pack_block", 0, 3), ("engine.read_block", 0, 0)],
+    [("maths.verify", 3, 0), ("maths.common", 3, 0), ("engine.pack_block", 0, 3), ("engine.read_block", 0, 0)],
 )
 def test_what_takes_time_beside_the_models_is_other_time(monkeypatch, slow, judge_s, look_s) -> None:
     clock = [0.0]

@@ -96,8 +96,12 @@ class Rule(NamedTuple):
 
 OURS = Rule(
     stay=lambda drafts, p, q, coins: int(maths.verify(drafts, p, q, coins)),
-    last=lambda stay, drafts, p, q: maths.last_law(torch.tensor(stay), p, q)[0],
+    last=lambda stay, drafts, p, q: share(maths.last_law(torch.tensor(stay), p, maths.common(p, q))[0]),
 )
+
+
+def share(masses: torch.Tensor) -> torch.Tensor:
+    return masses / masses.sum()
 
 
 def pieces(f: Callable[[float], object], cells: int = 4, halvings: int = 44) -> list[tuple[float, float]]:
@@ -204,14 +208,10 @@ def test_the_chance_of_acceptance_is_the_overlap(name: str) -> None:
         for chance, stay in falls(OURS, torch.tensor([x]), p[[0, x]], q[[0]])
         if stay == 1
     )
-    assert accepted == pytest.approx(float(maths.overlap(p[:1], q[:1])), abs=EXACT)
+    assert accepted == pytest.approx(float(maths.common(p[:1], q[:1]).sum()), abs=EXACT)
 
 
 # ---------------------------------------------------------------- wrong rules, and what each of them does
-
-
-def share(masses: torch.Tensor) -> torch.Tensor:
-    return masses / masses.sum()
 
 
 def wrong_residual(law: Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]) -> Rule:
@@ -459,7 +459,15 @@ def test_whole_runs_of_the_engine_have_the_law_of_the_target(k: int, length: int
     assert error(law_of_the_engine(TWO, k, length, monkeypatch, loop=loop), TWO.pair.p) < EXACT
 
 
-RESIDUAL = maths.residual
+LAST_LAW = maths.last_law
+
+
+def resample_from_p(accepted: torch.Tensor, p: torch.Tensor, *_: object) -> torch.Tensor:
+    return p.index_select(0, accepted.reshape(1))
+
+
+def shared_with_others(accepted: torch.Tensor, p: torch.Tensor, shared: torch.Tensor, support: torch.Tensor):
+    return LAST_LAW(accepted, p, shared, (support + 1) % p.shape[1])
 
 
 @pytest.mark.parametrize(("k", "length", "rounds"), [(1, 2, 1), (2, 3, 1), (1, 3, None)])
@@ -470,9 +478,9 @@ def test_a_draft_of_few_tokens_leaves_the_law_alone(k: int, length: int, rounds:
 @pytest.mark.parametrize(
     ("room", "name", "fault"),
     [
-        (maths, "residual", lambda p, q, support: RESIDUAL(p, q, support.flip(0))),
+        (maths, "last_law", shared_with_others),
         (Narrow, "share_of", lambda q, p: p.flip(1)[:, q.support]),
-        (maths, "residual", lambda p, q, support: p),
+        (maths, "last_law", resample_from_p),
     ],
 )
 def test_a_draft_of_few_tokens_with_a_fault_is_rejected(room: object, name: str, fault: Callable, monkeypatch) -> None:
@@ -526,9 +534,9 @@ def test_the_engine_with_a_coin_used_twice_is_rejected(loop, monkeypatch) -> Non
 @pytest.mark.parametrize(
     ("room", "name", "fault"),
     [
-        (maths, "residual", lambda p, q, support: p),
+        (maths, "last_law", resample_from_p),
         (maths, "verify", lambda drafts, p, q, coins: torch.tensor(len(drafts))),
-        (maths, "last_law", lambda accepted, p, q, support: p[:1]),
+        (maths, "last_law", lambda accepted, p, *_: p[:1]),
         (maths, "same_width", lambda p, q: (shifted(p), q)),
         (model_drafter, "draw", lambda q, coins: q.argmax(-1)),
     ],

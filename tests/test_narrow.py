@@ -66,8 +66,7 @@ def test_a_narrow_q_is_judged_and_shown_as_a_whole_one(k, sampling, widths) -> N
         assert (int(narrow.accepted), int(narrow.last)) == (n, int(whole.last))
         torch.testing.assert_close(narrow.alpha, whole.alpha, atol=1e-15, rtol=1e-14)
         for stay in map(torch.tensor, range(k + 1)):
-            laws = [maths.last_law(stay, v.p, v.q.rows, v.q.support) for v in (narrow, whole)]
-            assert torch.equal(*laws)
+            assert torch.equal(*(last_law(stay, verdict) for verdict in (narrow, whole)))
         events = [setting.events(verdict, 12) for verdict in (narrow, whole)]
         for i, (here, there) in enumerate(zip(*events, strict=True)):
             assert astuple(here)[:5] == astuple(there)[:5]  # token, outcome, p, q, u
@@ -75,6 +74,11 @@ def test_a_narrow_q_is_judged_and_shown_as_a_whole_one(k, sampling, widths) -> N
             place = i if i < k else n
             check_candidates(here, whole.p[place], whole.q.rows[place] if place < k else None, 12)
     assert len(stays) > 1
+
+
+def last_law(stay: torch.Tensor, verdict: steps.Verdict) -> torch.Tensor:
+    p, q = verdict.p, verdict.q
+    return maths.last_law(stay, p, maths.common(q.share_of(p), q.rows), q.support)
 
 
 def check_candidates(event: TokenEvent, p: torch.Tensor, q: torch.Tensor | None, top: int) -> None:
@@ -101,8 +105,7 @@ def test_the_parts_by_hand(support) -> None:
     everything = torch.arange(7).repeat(2, 1)
     assert torch.equal(q.at(everything), wide)
     assert torch.equal(q.ids(q.places(ids)), ids)
-    p = torch.full((2, 7), 2.0)
-    assert torch.equal(maths.residual(p, rows, q.support), maths.residual(p, wide))
+    assert torch.equal(q.at(torch.arange(7).repeat(3, 1)), torch.cat([wide, torch.zeros(1, 7)]))
     p = torch.rand(3, 7)
     assert torch.equal(q.share_of(p), p[:, ids])
 
@@ -113,7 +116,7 @@ def test_an_id_that_only_the_draft_has_is_refused() -> None:
     logits = torch.tensor([[0.5, 0.5, 0, 0, 0], [1.0, 0, 0, 0, 0]]).log()
     coins = torch.tensor([0.0, 0.75], dtype=torch.float64)
     verdict = steps.judged(logits, torch.tensor([6]), q, coins, SamplingParams())
-    assert verdict.p.shape == (2, 7) and verdict.alpha.tolist() == [0]
+    assert verdict.p.shape == (2, 7) and verdict.alpha.tolist() == [0, 0]
     assert (int(verdict.accepted), int(verdict.last)) == (0, 1)
 
 

@@ -150,15 +150,24 @@ def threshold(drafts: torch.Tensor, p: torch.Tensor, q: torch.Tensor, coins: tor
     return (p[at] >= q[at]).cumprod(0).sum()
 
 
-def bonus_from_the_row_before(stay: torch.Tensor, p: torch.Tensor, q: torch.Tensor, *support) -> torch.Tensor:
-    return LAST_LAW(stay, p.roll(1, 0) if 0 < len(q) == stay else p, q, *support)
+def resample_from_p(stay: torch.Tensor, p: torch.Tensor, *_: object) -> torch.Tensor:
+    return p.index_select(0, stay.reshape(1))
+
+
+def softmax_of_the_residual(stay: torch.Tensor, p: torch.Tensor, *shared: object) -> torch.Tensor:
+    law = LAST_LAW(stay, p, *shared)
+    return law if stay == len(p) - 1 else law.softmax(-1)
+
+
+def bonus_from_the_row_before(stay: torch.Tensor, p: torch.Tensor, *shared: object) -> torch.Tensor:
+    return LAST_LAW(stay, p.roll(1, 0) if 0 < len(p) - 1 == stay else p, *shared)
 
 
 PROPOSE, LAST_LAW = ModelDrafter.propose, maths.last_law
 FLAT = [[0.5, 0.5]]
 FAULTS = {  # where it is, what stands there instead, and a draft that shows it
-    "resample from p": (maths, "residual", lambda p, q, *_: p, Q),
-    "softmax of the residual": (maths, "residual", lambda p, q, *_: (p - q).clamp(min=0).softmax(-1), Q),
+    "resample from p": (maths, "last_law", resample_from_p, Q),
+    "softmax of the residual": (maths, "last_law", softmax_of_the_residual, Q),
     "always accept": (maths, "verify", lambda drafts, p, q, u: torch.tensor(len(drafts)), Q),
     "a threshold for a coin": (maths, "verify", threshold, Q),
     "bonus from the row before": (maths, "last_law", bonus_from_the_row_before, P),
