@@ -145,6 +145,67 @@ def test_a_run_taken_for_lost_does_not_write_into_the_next_one(serve, tab):
     assert len(page.trace().baseline) == 5
 
 
+def told_without(page, failing, selector, cause):
+    """What `selector` tells in turn from `cause` on, while questions `failing` have no answer, but three `status` have;
+    then they are answered again."""
+    page.evaluate(
+        """(selector) => {
+            const note = () => {
+                const told = document.querySelector(selector)?.textContent ?? "";
+                if (told !== window.told.at(-1)) window.told.push(told);
+            };
+            window.told = [];
+            new MutationObserver(note).observe(document, { subtree: true, childList: true, characterData: true });
+        }""",
+        selector,
+    )
+    page.route(failing, lambda route: route.abort())
+    cause()
+    expect(page.locator(selector)).to_have_text(LOST)
+    for _ in range(3):
+        with page.expect_response("**/specdemo/ask/status"):
+            pass
+    page.wait_for_timeout(200)  # what follows from the last of them
+    told = page.evaluate("window.told")
+    page.unroute(failing)
+    return told[told.index(LOST) :]
+
+
+@pytest.mark.parametrize("name", ["inspect", "rounds"])
+def test_a_race_is_not_back_before_its_looks_are_answered(tiny, tab, name):
+    page = tab(tiny, clean=False).wait("recorded")
+    page.page.evaluate("document.querySelector('.sd-timing').open = true")
+    page.page.wait_for_selector(".sd-timing[data-drawn]")
+    page.page.wait_for_selector(".sd-inspector[data-drawn]")
+    failing, token = f"**/specdemo/ask/{name}", page.page.locator(".sd-lane[data-lane=spec] .sd-tok").last
+    assert told_without(page.page, failing, ".sd-phase-text", token.click) == [LOST]
+    page.wait("recorded")
+
+
+@pytest.mark.parametrize("name", ["show", "compare", "draw_many"])
+def test_the_lab_is_not_back_before_its_looks_are_answered(tiny, tab, name):
+    page = tab(tiny, clean=False)
+    here = Lab(page).open()
+    page.page.click("[data-n='100']")
+    expect(page.page.locator(".sd-lab-sample")).to_be_visible()
+    failing, theme = f"**/specdemo/ask/lab_{name}", page.page.locator(".sd-theme")
+    assert told_without(page.page, failing, ".sd-lab-refusal", theme.click) == [LOST]
+    expect(here.refused()).to_have_count(0)
+
+
+@pytest.mark.parametrize("name, after", [("proof_look", "Finished."), ("pay_answer", ENGLISH["phase_back"])])
+def test_a_measurement_is_not_back_before_its_looks_are_answered(tiny, tab, name, after):
+    page, (home, _) = tab(tiny, clean=False).set("the hand"), name.split("_")
+    root = opened(page, home)
+    if name == "proof_look":
+        root.locator(".sd-proof-runs").fill("5")
+        root.locator(".sd-measure-start").click()
+        page.page.wait_for_selector(".sd-proof[data-phase=done]")
+    failing, theme = f"**/specdemo/ask/{name}", page.page.locator(".sd-theme")
+    assert told_without(page.page, failing, f".sd-{home} .sd-measure-text", theme.click) == [LOST]
+    expect(root.locator(".sd-measure-text")).to_have_text(after)
+
+
 def test_no_token_is_put_in_place_before_the_server_has_named_any(tiny, tab):
     page = tab(tiny, clean=False).wait("recorded")
     page.page.route("**/specdemo/ask/inspect", lambda route: route.abort())

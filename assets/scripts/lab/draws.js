@@ -8,8 +8,8 @@ const STEP_MS = 1400;
 
 export class Draws {
   /** `ask("draw_one", {seed})` is a promise of what the server says, null if it refused; `show` draws a flow, or all
-   * of it again. */
-  constructor(root, plotlyConfig, ask, show) {
+   * of it again; `lost` is called where there is no answer to what the reader wants. */
+  constructor(root, plotlyConfig, ask, show, lost) {
     this.ask = async (method, question) => {
       const { last } = this;
       const answer = await ask(method, question);
@@ -26,9 +26,9 @@ export class Draws {
     this.histogram = new Figure(root.querySelector("[data-figure=histogram]"), plotlyConfig);
     this.timer = null; // until the next step of a round
     this.last = {}; // what was asked for, to be asked again in another language or theme
-    root.querySelector(".sd-lab-one").addEventListener("click", () => this.one(this.seed.value.trim()));
+    root.querySelector(".sd-lab-one").addEventListener("click", () => this.one(this.seed.value.trim()).catch(lost));
     for (const button of root.querySelectorAll("[data-n]"))
-      button.addEventListener("click", () => this.many(+button.dataset.n, this.seed.value.trim()));
+      button.addEventListener("click", () => this.many(+button.dataset.n, this.seed.value.trim()).catch(lost));
   }
 
   /** The values have changed: what was drawn from others goes. */
@@ -39,9 +39,9 @@ export class Draws {
     this.last = {};
   }
 
-  /** The same draws again. */
-  again() {
-    for (const draw of Object.values(this.last)) draw();
+  /** The same draws again; throws where one has no answer. */
+  async again() {
+    await Promise.all(Object.values(this.last).map((draw) => draw()));
   }
 
   async one(seed, paced = true) {

@@ -24,7 +24,9 @@ class Lab {
     this.server = questions(QUESTIONS, "lab");
     this.refusal = this.root.querySelector(".sd-lab-refusal");
     speak(this.root);
-    this.again = this.again.bind(this);
+    this.gone = false; // whether the server is
+    this.wrong = null; // {refused, side}: what is wrong with the values
+    this.back = this.back.bind(this);
     const lost = () => this.lost();
     this.flow = new Figure(this.root.querySelector("[data-figure=flow]"), props.plotly, { named: false });
     this.shows = new Latest(this.server.show, (answer) => this.take(answer), lost);
@@ -34,12 +36,13 @@ class Lab {
     this.draws = new Draws(
       this.root,
       props.plotly,
-      (method, more) => this.ask(method, more),
+      (method, more) => this.answer(method, more),
       (figure) => this.flow.draw(figure ?? this.whole),
+      lost,
     );
     this.presets();
     this.set(PRESETS.example);
-    onLook(this.root, this.again);
+    onLook(this.root, () => this.again());
   }
 
   presets() {
@@ -79,7 +82,7 @@ class Lab {
   /** The same in another theme or language. */
   again() {
     this.refresh();
-    this.draws.again();
+    this.draws.again().catch(() => this.lost());
   }
 
   refresh() {
@@ -105,12 +108,17 @@ class Lab {
   }
 
   /** What the server answers to a question about the values; null where it refused, which is then said. */
+  async answer(method, more) {
+    const answer = await this.server[method]({ ...this.question(), ...more });
+    this.refuse(answer.refused ? answer : null);
+    if (answer.refused) this.refusal.scrollIntoView({ block: "nearest" });
+    return answer.refused ? null : answer;
+  }
+
+  /** The same, and null too where there is no answer, which is then said. */
   async ask(method, more) {
     try {
-      const answer = await this.server[method]({ ...this.question(), ...more });
-      this.refuse(answer.refused ? answer : null);
-      if (answer.refused) this.refusal.scrollIntoView({ block: "nearest" });
-      return answer.refused ? null : answer;
+      return await this.answer(method, more);
     } catch {
       this.lost();
       return null;
@@ -118,12 +126,28 @@ class Lab {
   }
 
   lost() {
-    this.refuse({ refused: noAnswer, side: null });
-    onceBack(this.again);
+    this.gone = true;
+    this.tell();
+    onceBack(this.back);
+  }
+
+  /** The server is there again, once it answers all that is shown; throws where it does not. */
+  async back() {
+    await this.draws.again();
+    await this.compares.look(this.question());
+    await this.shows.look(this.question());
+    this.gone = false;
+    this.tell();
   }
 
   /** Say what is wrong; null: nothing is. */
   refuse(wrong) {
+    this.wrong = wrong;
+    this.tell();
+  }
+
+  tell() {
+    const wrong = this.gone ? { refused: noAnswer, side: null } : this.wrong;
     this.refusal.replaceChildren();
     if (!wrong) return;
     const sentence = make("p", "");

@@ -1,6 +1,5 @@
 // Does it pay? The formulas by the numbers of the race's run, other numbers by hand, and a sweep over K.
 
-import { onceBack } from "../shared/connection.js";
 import { current, onCurrent } from "../shared/current.js";
 import { fieldsBy } from "../shared/fields.js";
 import { Figure } from "../shared/figure.js";
@@ -30,8 +29,7 @@ class Pay {
     );
     this.set = {}; // α and c as set by hand; those of the run where they are not
     this.own = {};
-    this.answers = new Latest(server.answer, (answer) => this.show(answer), () => this.lost());
-    this.ask = this.ask.bind(this);
+    this.answers = new Latest(server.answer, (answer) => this.show(answer), () => this.sweep.lost());
     this.sweep = new Measurement(this.root, server, {
       words: {
         idle: () => ["pay_idle", {}],
@@ -40,7 +38,8 @@ class Pay {
       },
       fields: fieldsBy(fields),
       question: () => ({ ...look(), turns: this.counts.turns.valueAsNumber, length: this.counts.length.valueAsNumber }),
-      onNews: () => this.ask(),
+      onNews: () => this.look(),
+      beside: () => this.look(),
     });
     for (const [name, { slider }] of Object.entries(this.parts()))
       slider.addEventListener("input", () => this.turn({ [name]: slider.valueAsNumber }));
@@ -80,13 +79,17 @@ class Pay {
     }
   }
 
-  ask() {
-    if (isShown(this.root)) this.answers.put({ ...look(), run: current(), sweep: this.sweep.run, ...this.set });
+  question() {
+    return { ...look(), run: current(), sweep: this.sweep.run, ...this.set };
   }
 
-  lost() {
-    this.sweep.lost();
-    onceBack(this.ask);
+  ask() {
+    if (isShown(this.root)) this.answers.put(this.question());
+  }
+
+  /** The same for who is to know that there is no answer: it throws. */
+  async look() {
+    if (isShown(this.root)) await this.answers.look(this.question());
   }
 
   async show({ alpha, c, speedup, positions, lines: said, what_if: whatIf, rows }) {

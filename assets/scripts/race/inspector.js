@@ -107,26 +107,30 @@ export class Inspector {
   }
 
   async draw() {
+    try {
+      await this.look();
+    } catch {
+      this.onLost();
+    }
+  }
+
+  /** Show what is to be shown now; throws where the server does not say it. */
+  async look() {
     if (this.pending) return;
     const question = this.wanted();
     if (!question) {
-      this.fill(null);
+      await this.fill(null);
       return;
     }
     const key = JSON.stringify(question);
-    try {
-      const answer = await this.inspections.get(question);
-      if (this.pending || JSON.stringify(this.wanted()) !== key) return;
-      if (answer) {
-        this.whatIf.take(answer.outcome);
-        this.fork.take(answer.candidates);
-      }
-      if (this.drawn === key) return;
-      await this.fill(answer ?? { sentences: [{ label: "", text: say("runs_forgotten") }] });
-    } catch {
-      this.onLost();
-      return;
+    const answer = await this.inspections.get(question);
+    if (this.pending || JSON.stringify(this.wanted()) !== key) return;
+    if (answer) {
+      this.whatIf.take(answer.outcome);
+      this.fork.take(answer.candidates);
     }
+    if (this.drawn === key) return;
+    await this.fill(answer ?? { sentences: [{ label: "", text: say("runs_forgotten") }] });
     this.drawn = key;
     this.root.dataset.drawn = [question.lane, question.round, question.event, ...(this.u === null ? [] : [this.u])].join("-");
   }

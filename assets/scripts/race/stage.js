@@ -172,11 +172,18 @@ export class Stage {
     onceBack(this.back);
   }
 
-  /** The server is there again: what it still knows of the run is taken; else what is on the page stays. */
+  /**
+   * The server is there again: what it still knows of the run is taken; else what is on the page stays. Throws, and all
+   * stays lost, where what is looked at has no answer.
+   */
   async back() {
     if (this.busy) return; // another run has begun meanwhile
+    const { asked } = this;
+    await Promise.all([this.inspector.look(), this.timing.look()]);
     const gone = { run: this.log.run, phase: { ...this.log.phase, name: "back" } };
-    await this.ask(async (since) => (await server.resync(since)) ?? gone);
+    const rest = (await server.resync(this.log.since)) ?? gone;
+    if (this.busy || this.asked !== asked || rest.run !== this.log.run) return; // or by now
+    this.take(rest);
     this.inspector.later();
   }
 

@@ -24,6 +24,15 @@ export class Timing {
   }
 
   async draw() {
+    try {
+      await this.look();
+    } catch {
+      this.onLost();
+    }
+  }
+
+  /** Show what is to be shown now; throws where the server does not say it. */
+  async look() {
     if (!this.root.open || !this.log.final || !this.log.rounds.spec.length) return;
     const question = { run: this.log.run, current: this.round, ...look() };
     const key = JSON.stringify(question);
@@ -35,9 +44,9 @@ export class Timing {
       this.profile.show(told?.profile);
       await this.figure.draw(told?.figure);
       this.root.dataset.drawn = key;
-    } catch {
+    } catch (error) {
       this.wanted = null;
-      this.onLost();
+      throw error;
     }
   }
 }

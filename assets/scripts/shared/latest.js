@@ -11,6 +11,15 @@ export class Latest {
   }
 
   async put(question) {
+    try {
+      await this.look(question);
+    } catch {
+      this.failed();
+    }
+  }
+
+  /** The same for who is to know that there is no answer: it throws. */
+  async look(question) {
     this.next = question;
     if (this.busy) return;
     this.busy = true;
@@ -20,8 +29,6 @@ export class Latest {
         this.next = null;
         await this.take(await this.ask(asked));
       }
-    } catch {
-      this.failed();
     } finally {
       this.busy = false;
     }

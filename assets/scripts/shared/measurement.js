@@ -20,15 +20,17 @@ export class Measurement {
    * words     phase -> [key, values] for what the race has no sentence for
    * fields    a promise of the race's fields
    * question  what else belongs to a question, of the form and of how it is looked at
+   * beside    asks what else the tab shows, and throws where there is no answer
    * onNews    gets what is shown, once it is new
    */
-  constructor(root, server, { words, fields, question, onNews }) {
+  constructor(root, server, { words, fields, question, onNews, beside = () => null }) {
     this.root = root;
     this.server = server;
     this.words = words;
     this.fields = fields;
     this.question = question;
     this.onNews = onNews;
+    this.beside = beside;
     this.sentence = root.querySelector(".sd-measure-text");
     this.asked = root.querySelector(".sd-measure-settings");
     this.clamped = root.querySelector(".sd-measure-clamped");
@@ -87,11 +89,15 @@ export class Measurement {
     onceBack(this.back);
   }
 
-  /** The server is there again: go on with what it still knows. */
+  /** The server is there again: go on with what it still knows. Throws, and all stays lost, where it has no answer. */
   async back() {
-    if (this.root.dataset.phase !== "lost") return;
+    const { attempt } = this;
+    const told = this.run && (await this.server.look(this.known()));
+    if (told) await this.show(told);
+    await this.beside();
+    if (attempt !== this.attempt || this.root.dataset.phase !== "lost") return; // something has begun meanwhile
     this.phase({ name: "back" });
-    if (this.run) await this.ask(() => this.server.look(this.known()));
+    if (told) await this.ask(() => told);
   }
 
   known() {
@@ -120,9 +126,14 @@ export class Measurement {
   async take(told) {
     this.run = told.run ?? this.run;
     this.phase(told.phase, told.head);
-    if (!told.shown) return;
-    this.news = told.news;
-    await this.onNews(told.shown);
+    await this.show(told);
+  }
+
+  /** Show what is new; what could not be shown is asked for again. */
+  async show({ shown, news }) {
+    if (!shown || news === this.news) return;
+    await this.onNews(shown);
+    this.news = news;
   }
 
   phase(phase, head) {
