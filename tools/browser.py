@@ -4,8 +4,6 @@ import time
 
 from playwright.sync_api import sync_playwright
 
-from specdemo.records import Trace
-from specdemo.trace import load
 from tools.start import browser_here
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run")
@@ -67,18 +65,18 @@ class Page:
         """Milliseconds from a click on a token to its figures, for `count` tokens that were not looked at before."""
         return self._page.evaluate(_CLICKS, count)
 
-    def run(self, **fields: object) -> Trace:
-        """Run to the end with these settings, by the names of the page's fields; the run as the page saves it."""
+    def fill(self, **fields: object) -> None:
+        """Put these settings, by the names of the page's fields, into them."""
         if not self._page.locator("#sd-length input").is_visible():
             self._page.click("#sd-more > button")
         for name, value in fields.items():
             box = self._page.locator(f"#sd-{name} :is(input, textarea)").first
             box.fill(str(value))
             box.press("Tab")
+
+    def run(self) -> None:
+        """Run to the end with what stands in the fields."""
         self._page.click("#sd-run")
         self._page.evaluate(_REACHES, ["loading", "prompt", "running"])
         ended = self._page.evaluate(_REACHES, ["done", "failed", "lost"])
         assert ended == "done", self._page.inner_text(".sd-say")
-        with self._page.expect_download() as download:
-            self._page.click(".sd-download")
-        return load(download.value.path())

@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import httpx
 import psutil
@@ -19,11 +19,11 @@ _LOOK_S = 0.05  # between two looks at whether it is there
 class Served:
     """`python -m specdemo serve`, with more `words`, on a free port; unless `loaded` is False with the pair in memory.
 
-    up  the time at which it first answered
+    `program` is what stands for specdemo in that. `up` is the time at which it first answered.
     """
 
-    def __init__(self, *words: str, loaded: bool = True) -> None:
-        self._words, self._loaded = words, loaded
+    def __init__(self, *words: str, loaded: bool = True, program: Sequence[str] = ("specdemo",)) -> None:
+        self._program, self._words, self._loaded = program, words, loaded
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self._port = probe.getsockname()[1]
@@ -42,7 +42,7 @@ class Served:
         self._process.wait()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "specdemo", "serve", "--port", str(self._port), *self._words]
+        command = [sys.executable, "-m", *self._program, "serve", "--port", str(self._port), *self._words]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self._await(self._answers)
         self.up = time.monotonic()
@@ -64,13 +64,17 @@ class Served:
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def memory(self) -> int:
         """Bytes of memory that the process holds: itself alone, as it is, with nothing collected before."""
-        return psutil.Process(self._process.pid).memory_info().rss
+        return psutil.Process(self.pid).memory_info().rss
 
     def processes(self) -> list[psutil.Process]:
         """Those that it has started, and theirs."""
-        return psutil.Process(self._process.pid).children(recursive=True)
+        return psutil.Process(self.pid).children(recursive=True)
 
 
 def _now(there: Callable[[], bool]) -> bool:
