@@ -22,7 +22,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.measure", description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=RUNS)
     parser.add_argument("--runs", type=int, help="prompts of each kind (default: 5), or runs (default: 9)")
-    parser.add_argument("--k", type=drafts, default=USUAL_K, help=f"drafts a round (default: {USUAL_K}); kinds: or auto")
+    parser.add_argument("--k", type=drafts, default=USUAL_K, help=f"(default: {USUAL_K}); kinds: or auto")
     parser.add_argument("--temperature", type=float, default=USUAL_TEMPERATURE, help=f"(default: {USUAL_TEMPERATURE})")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="kinds: these only")
     parser.add_argument("--store", type=Path, help="kinds: a file of runs to go on from, so that slices make a whole")
