@@ -257,6 +257,38 @@ def test_settings_out_of_range_are_told_and_nothing_else_changes(tiny, tab):
     page.set("again").run().wait("done")
 
 
+RANGES = {
+    "k": ("K", "a whole number from 0 to 16"),
+    "temperature": ("Temperature", "a number from 0 to 5"),
+    "length": ("Length", "a whole number from 1 to 1,024"),
+    "seed": ("Seed", "a whole number from 0 to 2,147,483,647"),
+    "top-k": ("Top-k", "a whole number from 0 to 1,000,000"),
+    "top-p": ("Top-p", "a number above 0 and at most 1"),
+    "min-p": ("Min-p", "a number from 0 to 1"),
+}
+
+
+@pytest.mark.parametrize("field", RANGES)
+def test_what_is_typed_out_of_range_is_refused_by_its_value_and_stays(tiny, tab, field):
+    """Seen: gradio made 16 of a K of 99, and 0 of an empty one, and the run began."""
+    page = tab(tiny).set("the hand", length=4).wait("recorded")
+    box = page.page.locator(f"#sd-{field} :is(input, textarea)").first
+    name, legal = RANGES[field]
+    # A browser keeps letters out of a field for numbers; of "-" in it, it tells only that this is none.
+    empty, none = ("'-'", "'abc'") if field == "seed" else ("not a number", "empty")
+    told = {"-1": "'-1'" if field == "seed" else "-1", "-": empty, "abc": none, "1e12": None}
+    for typed, value in told.items() if field == "seed" else [*told.items(), ("", "empty")]:
+        box.click()
+        page.page.keyboard.press("ControlOrMeta+A")
+        page.page.keyboard.press("Delete")
+        box.press_sequentially(typed, delay=20)
+        seen = box.input_value()
+        page.run().wait("failed")
+        value = value or {"seed": "'1e12'"}.get(field, str(float(seen)).removesuffix(".0"))
+        expect(page.page.locator(".sd-phase-text")).to_have_text(f"{name} is {value}; it must be {legal}.")
+        assert box.input_value() == seen and box.evaluate("(box) => box.validity.badInput") == (value == "not a number")
+
+
 def test_an_engine_fault_is_one_sentence(serve, tab):
     def at(n):
         if n > 6:

@@ -403,6 +403,7 @@ def test_only_the_last_pairs_stay_in_memory(pair):
         ({"k": -1}, "K is -1; it must be a whole number from 0 to 16."),
         ({"k": 2.5}, "K is 2.5; it must be a whole number from 0 to 16."),
         ({"k": True}, "K is True; it must be a whole number from 0 to 16."),
+        ({"k": "NaN"}, "K is not a number; it must be a whole number from 0 to 16."),
         ({"k": "many"}, "K is 'many'; it must be a whole number from 0 to 16."),
         ({"temperature": -0.1}, "Temperature is -0.1; it must be a number from 0 to 5."),
         ({"temperature": float("nan")}, "Temperature is nan; it must be a number from 0 to 5."),

@@ -1,5 +1,6 @@
 // What belongs to no tab: the tabs themselves, and what a link says of the whole page.
 
+import { keepAsTyped } from "./shared/fields.js";
 import { hide, linkedTab } from "./shared/link.js";
 import { tabs } from "./shared/tabs.js";
 
@@ -8,6 +9,7 @@ const TABS = ["lab", "proof", "pay"];
 export function mount() {
   window.sdStands();
   hide();
+  keepAsTyped();
   tabs(document.querySelector("#sd-tabs [role=tablist]"));
   const tab = linkedTab();
   if (tab) document.getElementById(`sd-tab-${tab}-button`)?.click();

@@ -20,6 +20,9 @@ OWN = "own"
 #: What stands in place of a number of drafts for one that is chosen before each round.
 AUTO = "auto"
 
+#: What the page sends where the text in a number's field spells none: the browser does not tell it what was typed.
+NO_NUMBER = "NaN"
+
 _SEEDS = 2**31
 
 
@@ -145,4 +148,6 @@ def _seed(value: object) -> int:
 
 def shown(value: object) -> Saying | str:
     """A value in a sentence that refuses it."""
-    return Saying("nothing_given") if value is None or value == "" else repr(value)[:60]
+    if value is None or value == "":
+        return Saying("nothing_given")
+    return Saying("no_number") if value == NO_NUMBER else repr(value)[:60]

@@ -1,7 +1,7 @@
 // Does it pay? The formulas by the numbers of the race's run, other numbers by hand, and a sweep over K.
 
 import { current, onCurrent } from "../shared/current.js";
-import { fieldsBy } from "../shared/fields.js";
+import { counted, fieldsBy } from "../shared/fields.js";
 import { Figure } from "../shared/figure.js";
 import { Latest } from "../shared/latest.js";
 import { look, onLook } from "../shared/look.js";
@@ -37,7 +37,7 @@ class Pay {
         clamped: "pay_clamped",
       },
       fields: fieldsBy(fields),
-      question: () => ({ ...look(), turns: this.counts.turns.valueAsNumber, length: this.counts.length.valueAsNumber }),
+      question: () => ({ ...look(), turns: counted(this.counts.turns), length: counted(this.counts.length) }),
       onNews: () => this.look(),
       beside: () => this.look(),
     });

@@ -1,6 +1,6 @@
 // Is it lossless? The check, and what it finds while it goes on.
 
-import { fieldsBy } from "../shared/fields.js";
+import { counted, fieldsBy } from "../shared/fields.js";
 import { Figure } from "../shared/figure.js";
 import { look, onLook } from "../shared/look.js";
 import { make } from "../shared/make.js";
@@ -28,7 +28,7 @@ class Proof {
         clamped: "proof_clamped",
       },
       fields: fieldsBy(fields),
-      question: () => ({ ...look(), choice: this.choice, runs: this.runs.valueAsNumber }),
+      question: () => ({ ...look(), choice: this.choice, runs: counted(this.runs) }),
       onNews: (shown) => this.show(shown),
     });
     this.says.addEventListener("change", (change) => this.choose(change.target.value));

@@ -2,6 +2,7 @@
 
 import { onceBack } from "../shared/connection.js";
 import { setCurrent } from "../shared/current.js";
+import { asTyped } from "../shared/fields.js";
 import { linkedRecording } from "../shared/link.js";
 import { setPicked } from "../shared/picked.js";
 import { plotly } from "../shared/plotly.js";
@@ -83,7 +84,7 @@ export class Stage {
     this.checking = false; // whether the server is being asked if it is there
     this.say.phase(this.log.phase);
     keyboard(this.root, { onStop: () => this.stop() });
-    document.addEventListener("sd-run", (asked) => this.write("run", asked.detail));
+    document.addEventListener("sd-run", (asked) => this.write("run", asTyped(asked.detail)));
     if (props.value) this.take(JSON.parse(props.value));
     if (props.recordings.includes(linkedRecording())) this.show(`recorded-${linkedRecording()}`);
     setInterval(() => this.checkUp(), SILENCE_MS / 2);

@@ -1,5 +1,6 @@
 // What if: the coin of a judged token, moved by hand.
 
+import { isNoNumber } from "../shared/fields.js";
 import { probability } from "../shared/format.js";
 import { say, tell } from "../shared/words.js";
 
@@ -28,8 +29,9 @@ export class WhatIf {
 
   /** What is no number from 0 to 1 stays where it was typed, and moves nothing. */
   type(text) {
+    const none = isNoNumber(this.number) ? "no_number" : "nothing_given";
     if (text !== "" && text >= 0 && text <= 1) this.move(+text);
-    else tell(this.verdict, "fork_wrong_u", { u: text || (() => say("nothing_given")) });
+    else tell(this.verdict, "fork_wrong_u", { u: text || (() => say(none)) });
   }
 
   move(u) {
