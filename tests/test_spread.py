@@ -115,6 +115,24 @@ def test_a_draft_that_reads_its_target_is_weighed_as_it_runs(dtype):
     assert share.cache > 10 * 2 * pair.target.token_bytes
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int4"])
+def test_what_was_never_loaded_is_weighed_as_it_will_be_held(folders, dtype):
+    """Seen: where nothing was known of a checkpoint, 4 bits counted as the 16 of bfloat16."""
+    found = estimate(spec(folders), device="cpu", dtype=dtype, tokens=10)
+    pair = load_pair(spec(folders), device="cpu", dtype=dtype)
+    (share,) = found.shares
+    assert share.weights == pair.target.bytes + pair.draft.bytes
+    assert share.cache == 10 * (2 * pair.target.token_bytes + pair.draft.token_bytes)
+    assert found.dtype == pair.describe()["target_dtype"] == dtype
+
+
+def test_memory_is_not_told_of_what_cannot_run_in_four_bits(tmp_path):
+    tiny_model(KINDS["gpt2"]).save_pretrained(tmp_path)
+    byte_tokenizer().save_pretrained(tmp_path)
+    with pytest.raises(LoadError, match="cannot run in int4, which needs our own forward: gpt2 is not of the Llama"):
+        estimate(spec((tmp_path, tmp_path)), device="cpu", dtype="int4")
+
+
 # ---------------------------------------------------------------- the same run over parts that lie apart
 
 

@@ -14,10 +14,9 @@ from .cached import CachedModel, declared_ends, weights_of
 from .errors import LoadError
 from .fixed import FixedRun
 from .known import OWN, Checkpoint, keep
-from .linear import bytes_in_four_bits
 from .llama import Llama, why_not
 from .progress import Progress
-from .need import sketch
+from .need import sketch, weights_in_four_bits
 from .selfcheck import check_model, is_out_of_memory
 from .skeleton import numbers_of
 from .sources import Source
@@ -45,7 +44,7 @@ def load_checkpoint(
             weights,
             dtype=dtype,
             four_bit=True,
-            bytes=_bytes_in_four_bits(module, dtype),
+            bytes=weights_in_four_bits(module, dtype),
             idle_bytes=weights.idle_bytes * dtype.itemsize // weights.dtype.itemsize,
         )
     numbers = None if reason else numbers_of(module)
@@ -115,10 +114,3 @@ def _own_forward(module: PreTrainedModel, dtype: torch.dtype, four_bit: bool) ->
 def _refuse_four_bits(source: Source, reason: Saying | None) -> None:
     if reason:
         raise LoadError("int4_needs_own", name=source.title, reason=reason)
-
-
-def _bytes_in_four_bits(module: PreTrainedModel, dtype: torch.dtype) -> int:
-    """Memory of the weights when those of the layers' products have 4 bits and a share of their group's two scales."""
-    everything = sum(p.numel() for p in module.parameters())
-    products = sum(p.numel() for p in module.model.layers.parameters() if p.dim() == 2)
-    return (everything - products) * dtype.itemsize + bytes_in_four_bits(products, dtype)

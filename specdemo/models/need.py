@@ -24,9 +24,11 @@ class Need:
     token: int
 
 
-def need_of(config: "PreTrainedConfig", dtype: torch.dtype) -> Need:
+def need_of(config: "PreTrainedConfig", dtype: torch.dtype, four_bit: bool = False) -> Need:
+    """With `four_bit` of a model that our own forward runs, see `llama.why_not`."""
     module = sketch(config, dtype)
-    return Need(weights_bytes(module), sum(layers_of_a_token(module)))
+    weights = weights_in_four_bits(module, dtype) if four_bit else weights_bytes(module)
+    return Need(weights, sum(layers_of_a_token(module)))
 
 
 def reader_need(folder: Path, shape: dict[str, int], dtype: torch.dtype, device: torch.device) -> Need:
@@ -55,6 +57,13 @@ def sketch(config: "PreTrainedConfig", dtype: torch.dtype) -> "PreTrainedModel":
 
 def weights_bytes(module: "PreTrainedModel") -> int:
     return sum(p.numel() * p.element_size() for p in module.parameters())
+
+
+def weights_in_four_bits(module: "PreTrainedModel", dtype: torch.dtype) -> int:
+    """The same when those of the layers' products have 4 bits and a share of their group's two scales."""
+    everything = sum(p.numel() for p in module.parameters())
+    products = sum(p.numel() for p in module.model.layers.parameters() if p.dim() == 2)
+    return (everything - products) * dtype.itemsize + bytes_in_four_bits(products, dtype)
 
 
 def layers_of_a_token(module: "PreTrainedModel") -> list[int]:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import torch
 
 from ..words import Saying
+from .device import FOUR_BIT
 from .errors import LoadError
 from .estimate import Estimate, Share
 from .failures import explained
+from .llama import why_not
 from .memory import free_bytes
 from .need import Need, need_of, reader_need, sketch
 from .sources import Source
@@ -54,7 +56,8 @@ def estimated(
         held.put(shelf_of(whole), once.weights, _LANES * tokens * once.token)
     # 3. Both beside what is free.
     names = target.name if draft == target or draft.reads_target else f"{target.name} + {draft.name}"
-    return Estimate(names, str(dtype).removeprefix("torch."), tokens, held.shares(), place)
+    numbers = FOUR_BIT if four_bit else str(dtype).removeprefix("torch.")
+    return Estimate(names, numbers, tokens, held.shares(), place)
 
 
 class _Held:
@@ -131,7 +134,10 @@ def _need(source: Source, dtype: torch.dtype, device: torch.device, four_bit: bo
             return reader_need(source.folder, shape, dtype, device)
         if found := stamp_of(source, dtype, device, four_bit).read():
             return Need(found["weights"]["bytes"], found["weights"]["token_bytes"])
-        return need_of(_decoder(source), dtype)
+        config = _decoder(source)
+        if four_bit and (reason := why_not(config)):
+            raise LoadError("int4_needs_own", name=source.title, reason=reason)
+        return need_of(config, dtype, four_bit)
 
 
 def _decoder(source: Source) -> "PreTrainedConfig":
