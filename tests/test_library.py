@@ -11,7 +11,7 @@ from tiny import tiny_pair
 from specdemo.records import Outcome
 from specdemo.session import Here, Library, Session
 from specdemo.session.library import RECORDINGS
-from specdemo.session.session import MAX_FILE, MAX_TOKENS
+from specdemo.session.session import MAX_FILE, MAX_NAME, MAX_TOKENS
 from specdemo.trace import from_json, load, to_json
 from specdemo.ui.serve import TRACES
 
@@ -103,6 +103,23 @@ def test_an_opened_run_gives_the_same_pictures_as_the_live_one():
     asked = {"current": 2, "theme": "dark"}
     assert elsewhere.rounds(asked | {"run": opened["run"]}) == live.rounds(asked | {"run": run})
     assert elsewhere.trace({"run": opened["run"]}) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("run.json", "run.json"),
+        ("<b>运行</b>.json", "<b>运行</b>.json"),
+        ("x" * 500, "x" * MAX_NAME),
+        ("\ud800", "\ufffd"),
+        *((nothing, {"en": "a file", "zh": "文件"}) for nothing in (None, "", 3, ["run.json"])),
+    ],
+)
+def test_an_opened_run_is_told_by_the_name_of_its_file(name, file):
+    session = Session(Library(TRACES))
+    opened = session.open({"text": to_json(SMALL), "name": name})
+    assert opened["phase"] == session.resync({"run": opened["run"]})["phase"] == {"name": "recorded", "file": file}
+    assert opened["head"]["recorded"] and opened["head"]["recording"] is None
 
 
 def hostile() -> dict[str, object]:

@@ -208,8 +208,16 @@ def test_a_saved_run_opens_by_file_and_by_drop(server, tab, tmp_path):  # noqa: 
     page.page.set_input_files(".sd-runs input[type=file]", tmp_path / "run.json")
     page.page.wait_for_function("(n) => document.querySelectorAll('.sd-column').length === n", arg=len(trace.rounds))
     assert page.text() == written(trace.rounds) and page.text("plain") == written(trace.baseline)
+    opened = "A saved run, opened from run.json. Press Run for your own."
+    expect(page.page.locator(".sd-phase-text")).to_have_text(opened)
     page.page.click("#sd-spec-3-0")
     page.wait_drawn("spec-3-0")
+    page.page.click(".sd-runs summary")
+    page.page.click("[data-run=recorded-chinese]")
+    expect(page.page.locator(".sd-phase-text")).to_have_text("A recorded run. Press Run for your own.")
+    page.page.click(".sd-runs summary")
+    page.page.click(".sd-runs-visit .sd-run-item:has-text('1, from run.json: ')")
+    expect(page.page.locator(".sd-phase-text")).to_have_text(opened)
     drop(page, to_json(recording("poor")))
     page.page.wait_for_function(
         "(n) => document.querySelectorAll('.sd-column').length === n", arg=len(recording("poor").rounds)

@@ -8,6 +8,7 @@ from ..models import CATALOGUE, PairSpec
 from ..records import Fork, Round, RunStats, SamplingParams, Trace, is_whole
 from ..text import append
 from ..view.deltas import head, instructive, round_row, stats_row
+from ..words import Saying
 from .phase import Phase
 
 Lane = Literal["spec", "plain"]
@@ -41,14 +42,14 @@ class Log:
         self.tails: dict[Lane, str] = {}
 
     @classmethod
-    def of(cls, run_id: str, trace: Trace, recording: str | None = None) -> "Log":
-        """A run that was recorded."""
+    def of(cls, run_id: str, trace: Trace, recording: str | None = None, file: Saying | str | None = None) -> "Log":
+        """A run that was recorded: one of the library's, or what a `file` of somebody's holds."""
         log = cls(
             run_id,
             prompt=trace.prompt,
             params=trace.params,
             k=trace.k,
-            phase=Phase("recorded"),
+            phase=Phase("recorded", {} if file is None else {"file": file}),
             spec=CATALOGUE.get(str(trace.pair.get("name"))),
             fork=trace.fork,
             recording=recording,

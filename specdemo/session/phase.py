@@ -21,7 +21,7 @@ class Phase:
               most, asked            of one that was cut: after how many seconds, how many tokens were asked for
     stopped
     failed    sentence
-    recorded
+    recorded  file                   of one that somebody opened: the file's name
     """
 
     name: str

@@ -7,7 +7,7 @@ from weakref import WeakSet
 
 from ..lab.setting import MOST, normalised
 from ..models import CATALOGUE, PairSpec
-from ..records import Round, is_real, is_whole
+from ..records import Round, as_text, is_real, is_whole
 from ..trace import MAX_BYTES, check_size, from_json, to_json
 from ..view.deltas import to_text
 from ..view.inspection import inspection, what_if
@@ -15,7 +15,7 @@ from ..view.position import SHOWN, folded, rows
 from ..view.spelling import visible
 from ..view.profile import profile
 from ..view.timing import rounds_figure
-from ..words import Refusal, everywhere
+from ..words import Refusal, Saying, everywhere
 from .asking import Answer, Question, theme_of, told, words_of
 from .ended import Ended, Listener, Stopwatch
 from .fork import forked
@@ -31,6 +31,9 @@ from .store import Kept, Store
 
 #: Of a file that a page may open: its bytes, and its tokens in both lanes, of which a browser draws each.
 MAX_FILE, MAX_TOKENS = MAX_BYTES // 4, 20_000
+
+#: Characters of its name that are kept.
+MAX_NAME = 80
 
 #: How the server is: a pair is there, or on its way, or could not be loaded, or no new run is taken.
 Health = Literal["ready", "loading", "failed", "stopping"]
@@ -162,11 +165,15 @@ class Session:
         return forked(kept.look(), question)
 
     def open(self, question: Question) -> dict[str, object]:
-        """Show a saved run, the text of whose file is `question["text"]`: all of it, or the phase that says why not."""
-        text, size = question.get("text"), question.get("size")
+        """Show a saved run, the text of whose file is `question["text"]`: all of it, or the phase that says why not.
+
+        `question["name"]` is the file's, for the page to call the run by.
+        """
+        text, size, name = question.get("text"), question.get("size"), as_text(question.get("name"))[:MAX_NAME]
         try:
             check_size(size if is_whole(size) else 0, MAX_FILE)
-            log = Log.of(secrets.token_urlsafe(16), from_json(text if isinstance(text, str) else "", MAX_FILE))
+            trace = from_json(text if isinstance(text, str) else "", MAX_FILE)
+            log = Log.of(secrets.token_urlsafe(16), trace, file=name or Saying("runs_file"))
             if log.tokens > MAX_TOKENS:
                 raise Refusal("trace_tokens", tokens=f"{log.tokens:,}", most=f"{MAX_TOKENS:,}")
         except Refusal as error:

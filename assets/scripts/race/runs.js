@@ -73,10 +73,10 @@ export class Runs {
 }
 
 function named({ number, head, origin }) {
-  const { fork, prompt } = head;
+  const { fork, prompt, file } = head;
   if (fork && origin) return say("run_forked", { number, origin, round: fork.round + 1, token: fork.given });
   if (fork) return say("run_forked_file", { number, round: fork.round + 1, token: fork.given });
-  return say(head.recorded ? "run_opened" : "run_named", { number, prompt: short(prompt) });
+  return say(file ? "run_opened" : "run_named", { number, file, prompt: short(prompt) });
 }
 
 /** Files that are dropped on the stage. */

@@ -130,7 +130,7 @@ export class Stage {
     if (delta.head) {
       for (const lane of Object.values(this.lanes)) lane.begin(delta.head.fork);
       this.root.dataset.recording = delta.head.recording ?? "";
-      this.runs.now(delta.run, delta.head, this.leaving);
+      this.runs.now(delta.run, { ...delta.head, file: this.log.phase.file }, this.leaving);
       this.say.run(delta.head);
       this.say.models(delta.head.pair, delta.head.notes);
       this.root.style.setProperty("--sd-k", Math.max(1, delta.head.k ?? MOST_CHOSEN));
@@ -231,7 +231,8 @@ export class Stage {
   open(file) {
     return this.change(async () => {
       const { unread, ...held } = await contents(file, this.largest);
-      return unread ? { phase: { name: "failed", sentence: () => say(unread) } } : server.open(held);
+      if (unread) return { phase: { name: "failed", sentence: () => say(unread) } };
+      return server.open({ ...held, name: file.name });
     });
   }
 

@@ -8,6 +8,7 @@ export function sentence(phase) {
   if (phase.name === "waiting" && Number.isFinite(phase.seconds))
     return ["phase_waiting_about", { ...phase, wait: () => about(phase.seconds) }];
   if (phase.name === "done" && phase.most) return [phase.asked ? "phase_cut" : "phase_measured_cut", phase];
+  if (phase.name === "recorded" && phase.file) return ["phase_opened", phase];
   return phase.name === "lost" ? [lost, phase] : [`phase_${phase.name}`, phase];
 }
 
