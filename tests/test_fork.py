@@ -70,17 +70,20 @@ def test_another_coin_keeps_the_draft_exactly_below_its_ratio(log):
             given = asked.fork.ids[-1]
             if u * event.q < event.p:
                 assert given == event.token_id
+            elif event.outcome is Outcome.REJECTED:
+                drawn = [e.token_id for e in log.rounds[lane][index].events if e.outcome is Outcome.RESAMPLED]
+                assert [given] == drawn, "another token than the one that the run drew, by the same uniform"
             else:
                 row = next(row for row in event.top if row.token_id == given)
                 assert row.p > row.q, "a token that the residual does not hold"
             assert asked.fork.u == u
 
 
-def test_the_token_after_a_refusal_is_drawn_from_the_residual(log):
+def test_the_token_after_a_refusal_that_was_none_is_drawn_from_the_residual(log):
     """400 draws over the named tokens; a false alarm by the 6-sigma bound of each share: below 1e-7 in all."""
     lane, index, place, event = next(
         (*at, event)
-        for *at, event in all_of(log, Outcome.REJECTED)
+        for *at, event in all_of(log, Outcome.ACCEPTED)
         if sum(row.p > row.q for row in event.top) > 2 and event.p < event.q
     )
     gaps = {row.token_id: max(0.0, row.p - row.q) for row in event.top}

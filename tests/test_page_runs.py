@@ -397,6 +397,36 @@ def test_a_fork_goes_on_from_the_text_before_it(tiny, tab):  # noqa: F811
     assert page.text() == written(first.rounds)
 
 
+def test_a_fork_by_the_same_coin_writes_the_token_of_the_run(serve, tab):  # noqa: F811
+    """Seen: for a refused draft another token of the residual, which nobody had asked for."""
+    page = tab(serve(tiny_pair())).set("the hand", length=60, seed=5).run().wait("done")
+    first = page.trace()
+    how, seen = page.page.locator(".sd-fork-how"), []
+    for outcome in (Outcome.REJECTED, Outcome.ACCEPTED):
+        round_, place, event = next((r, i, e) for r in first.rounds for i, e in enumerate(r.events) if e.outcome is outcome)
+        instead = next((e for e in round_.events if e.outcome is Outcome.RESAMPLED), event)
+        page.page.click(f"#sd-spec-{round_.index}-{place}")
+        page.page.wait_for_function("!document.querySelector('.sd-fork-token').disabled")
+        if outcome is Outcome.REJECTED:
+            expect(how).to_contain_text(f"“{instead.text}”, which this run drew from the residual")
+        else:
+            expect(how).to_have_text("The draft stays; all after it is drawn anew.")
+            page.page.locator(".sd-whatif input[type=number]").fill("1")
+            page.page.locator(".sd-whatif input[type=number]").press("Enter")
+            refused = event.q >= event.p
+            expect(how).to_contain_text("a token is drawn anew" if refused else "The draft stays")
+            page.page.click(".sd-whatif-back")
+            expect(how).to_have_text("The draft stays; all after it is drawn anew.")
+        page.page.click(".sd-fork-coin")
+        page.page.wait_for_selector(".sd-given")
+        page.wait("done")
+        seen.append(page.trace().fork.ids[-1] == (instead if outcome is Outcome.REJECTED else event).token_id)
+        page.page.click(".sd-runs summary")
+        page.page.click(".sd-runs-visit .sd-run-item >> nth=0")
+        expect(page.page.locator(".sd-given")).to_have_count(0)
+    assert seen == [True, True]
+
+
 def test_a_fork_by_another_coin(serve, tab):  # noqa: F811
     page = tab(serve(tiny_pair())).set("the hand", length=24, seed=5).run().wait("done")
     first = page.trace()

@@ -20,7 +20,7 @@ def forked(log: Log, question: Mapping[str, object]) -> Request:
     lane, place = question["lane"], question["event"]
     u, token_id = question.get("u"), question.get("token")
     if u is not None:
-        token_id = _led_to(event, u)
+        token_id = _led_to(round_, event, u)
     elif not is_whole(token_id) or token_id < 0:
         raise Refusal("fork_wrong_token", token=repr(token_id)[:60])
     ids = (*_emitted(log, lane, round_, place), token_id)
@@ -65,18 +65,28 @@ def _place(log: Log, question: Mapping[str, object]) -> tuple[Round, TokenEvent]
     return round_, round_.events[place]
 
 
-def _led_to(event: TokenEvent, u: object) -> int:
-    """The token that the coin u leads to: the draft, or one drawn from what is known of the residual by name."""
+def _led_to(round_: Round, event: TokenEvent, u: object) -> int:
+    """The token that the coin u leads to: the draft, or the one that the round drew from the residual in its place.
+
+    The coin only refuses: what is drawn then has a uniform of its own, which another coin does not change. Where none was
+    drawn, since the draft was kept, one is now, from what is known of the residual by name.
+    """
     if event.u is None:
         raise Refusal("fork_no_coin")
     if not is_real(u) or not 0 <= u <= 1:
         raise Refusal("fork_wrong_u", u=repr(u)[:60])
     if u * event.q < event.p:
         return event.token_id
+    if event.outcome is Outcome.REJECTED and (drawn := _resampled(round_)):
+        return drawn.token_id
     gaps = {row.token_id: max(0.0, row.p - (row.q or 0.0)) for row in event.top}
     if not any(gaps.values()):
         raise Refusal("fork_unnamed")
     return random.choices(list(gaps), list(gaps.values()))[0]
+
+
+def _resampled(round_: Round) -> TokenEvent | None:
+    return next((event for event in round_.events if event.outcome is Outcome.RESAMPLED), None)
 
 
 def _emitted(log: Log, lane: Lane, round_: Round, place: int) -> list[int]:

@@ -51,16 +51,24 @@ export class Inspector {
     this.root.classList.toggle("sd-empty", !event);
     this.root.classList.toggle("sd-waiting", pending);
     this.token.hidden = !event;
-    for (const part of [this.whatIf, this.fork]) part.show(pending ? null : event);
+    this.whatIf.show(pending ? null : event);
+    this.fork.show(pending ? null : event, event && this.instead(address, event));
     if (event && !pending) this.ahead([address]); // under way before the next frame
     if (event) this.head(pending ? { ...event, outcome: "pending", p: null, u: null, alpha: null } : event);
     this.suppose(null);
+  }
+
+  /** The text of what the run drew from the residual in place of a token that was refused. */
+  instead(address, { outcome }) {
+    const drawn = this.log.round(address.lane, address.round).events.find((event) => event.outcome === "resampled");
+    return outcome === "rejected" ? drawn?.text : undefined;
   }
 
   /** What would be, had the coin been u; null: what was. */
   suppose(u) {
     this.u = u;
     this.root.classList.toggle("sd-hypothetical", u !== null);
+    if (u === null && this.address) this.fork.decide(this.log.event(this.address)?.outcome);
     this.later();
   }
 
@@ -127,6 +135,7 @@ export class Inspector {
     if (this.pending || JSON.stringify(this.wanted()) !== key) return;
     if (answer) {
       this.whatIf.take(answer.outcome);
+      if (answer.outcome) this.fork.decide(answer.outcome);
       this.fork.take(answer.candidates);
     }
     if (this.drawn === key) return;
