@@ -280,3 +280,41 @@ def test_axe_finds_nothing_in_the_lab(lab, scheme):
     here.field("q", 0).fill("x")
     expect(here.refused()).to_have_count(1)
     assert violations(here.page) == []
+
+
+# -- sizes ------------------------------------------------------------------------------------------------------------
+
+SCREENS = {"a telephone": (NARROW, ""), "a laptop": (WIDE, ""), "a hall": ({"width": 1920, "height": 1080}, "&view=projector")}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("screen", SCREENS)
+def test_no_table_of_the_lab_is_wider_than_its_place(lab, screen, language):
+    viewport, query = SCREENS[screen]
+    here = lab(viewport=viewport, query=f"?lang={language}{query}")
+    wider = """() => [...document.querySelectorAll(".sd-lab, .sd-lab-scroll, .sd-lab :is(th, td)")]
+        .filter((box) => box.clientWidth && box.scrollWidth > box.clientWidth + 1).map((box) => box.outerHTML)"""
+    assert here.page.evaluate(wider) == []
+
+
+def test_a_figure_is_as_large_as_the_letters_around_it(tiny, tab):  # noqa: F811
+    """Seen: in a lecture hall its letters were half as high as all others, since plotly's are in pixels."""
+    page = tab(tiny, viewport={"width": 1920, "height": 1080}, figures=True).page
+    page.wait_for_selector(".sd-inspector[data-drawn]")
+
+    def wait_for_letters(least, most):
+        page.wait_for_function(
+            """([least, most]) => {
+                const size = (element) => parseFloat(getComputedStyle(element).fontSize);
+                const tick = document.querySelector("[data-figure=position] .ytick text");
+                const share = size(tick) / size(document.querySelector(".sd-sentences"));
+                return least <= share && share <= most;
+            }""",
+            arg=[least, most],
+        )
+
+    wait_for_letters(0.85, 1.25)
+    page.click(".sd-projector-switch")
+    wait_for_letters(0.85, 1.25)
+    page.click(".sd-projector-switch")
+    wait_for_letters(0.85, 1.25)

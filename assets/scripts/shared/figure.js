@@ -3,6 +3,28 @@
 import { plotly } from "./plotly.js";
 import { isShown, onShown } from "./shown.js";
 
+const ENOUGH = 420; // pixels of width, for which a figure is made
+const LITTLE = 0.05; // of its size: a scrollbar that comes or goes must not have it drawn anew, and so come again
+
+/** How large the page's letters are, of the usual: more in a lecture hall. */
+function letters() {
+  return parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+}
+
+const LENGTHS = ["height", "t", "r", "b", "l", "size", "standoff", "borderpad", "xshift", "yshift", "ticklen", "thickness"];
+const DRAWN = ["line", "error_x", "error_y"]; // what has its width in pixels; that of a bar is of its axis
+
+const SPAN = /(<span style="(?:font-family:[^;]*;)?font-size:)(\d+)px/g; // of ours: a token's own < is escaped
+
+/** A part of a figure with all that is in pixels `by` times as large. */
+function scaled(part, by, key, inside) {
+  if (Array.isArray(part)) return part.map((one) => scaled(one, by, key, inside));
+  if (part !== null && typeof part === "object")
+    return Object.fromEntries(Object.entries(part).map(([name, value]) => [name, scaled(value, by, name, key)]));
+  if (typeof part === "string") return part.replace(SPAN, (_, start, size) => `${start}${size * by}px`);
+  return typeof part === "number" && (LENGTHS.includes(key) || (key === "width" && DRAWN.includes(inside))) ? part * by : part;
+}
+
 /** A <figure> whose words are HTML, which wraps, and whose drawing has neither title nor legend, which would not. */
 export class Figure {
   /** `named`: whether the heading's first line is said; `rows`: how high they are, of what the server thought. */
@@ -30,9 +52,11 @@ export class Figure {
     this.caption.replaceChildren(...this.words(figure));
     this.box.setAttribute("role", "img");
     this.box.setAttribute("aria-label", figure.layout.meta.alt);
-    const layout = this.fitted(figure);
+    this.scale = this.room();
+    const layout = scaled(this.fitted(figure), this.scale);
     this.box.style.height = `${layout.height}px`; // else a window that changes its width lets it collapse
-    await library.react(this.box, figure.data, layout, this.config);
+    this.drawn = figure;
+    await library.react(this.box, scaled(figure.data, this.scale), layout, this.config);
     await this.fit();
   }
 
@@ -40,7 +64,16 @@ export class Figure {
   async fit() {
     const drawn = this.box.querySelector(".main-svg");
     if (!drawn || !isShown(this.box)) return;
+    if (Math.abs(this.scale - this.room()) > LITTLE) {
+      await this.draw(this.drawn);
+      return;
+    }
     if (Math.abs(drawn.getBoundingClientRect().width - this.box.clientWidth) > 1) (await plotly()).Plots.resize(this.box);
+  }
+
+  /** How large a figure is here, of what the server thought: as the letters around it, where its width allows that. */
+  room() {
+    return Math.max(1, Math.min(letters(), this.box.clientWidth / ENOUGH));
   }
 
   /** The heading and what the colours mean. */
