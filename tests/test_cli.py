@@ -464,7 +464,7 @@ def test_check_passes_a_right_engine(capsys: pytest.CaptureFixture) -> None:
 
 
 def test_check_fails_a_wrong_one(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(maths, "residual", lambda p, q, *_: p)
+    monkeypatch.setattr(maths, "last_law", lambda accepted, p, *_: p[accepted][None])
     assert main(["check", "the end", "--samples", "200"]) == 1
     assert "\nNOT lossless: the exact law of a position is not the target's" in capsys.readouterr().out
 

@@ -8,7 +8,7 @@ import torch
 from tape import taped
 from tiny import tiny_config, tiny_model, tiny_pair
 
-from specdemo import captured, maths, trial
+from specdemo import captured, trial
 from specdemo.cli import main
 from specdemo.lanes import plain, speculative
 from specdemo.models.fixed import FixedRun
@@ -20,9 +20,8 @@ PARAMS = SamplingParams(seed=5, max_new_tokens=30)
 
 
 @pytest.fixture
-def pair(monkeypatch):
+def pair():
     """A tiny pair on our own forward."""
-    monkeypatch.setattr(maths, "_FIRST_CUT", 10**6)
     whole, own = tiny_pair(), [Llama(tiny_model(tiny_config(layers), seed)) for layers, seed in ((3, 1), (1, 2))]
     parts = (
         replace(weights, open=forward.open, open_fixed=partial(FixedRun, forward))

@@ -60,7 +60,8 @@ class ModelDrafter:
             return Proposal.none(self.model.vocab_size, self.model.device)
         # 1. Take back what was rejected and read what is new: few tokens, so all in one pass, after the first round.
         unread = self._unread(committed)
-        prefill(self.model, unread[:-_ONE_PASS])
+        if len(unread) > _ONE_PASS:
+            prefill(self.model, unread[:-_ONE_PASS])
         logits = self._feed(unread[-_ONE_PASS:])[-1:]
         self._read = list(committed)
         # 2. Draw.
