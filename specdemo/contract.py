@@ -73,7 +73,7 @@ class Proposal(NamedTuple):
     @classmethod
     def none(cls, vocab_size: int, device: torch.device) -> "Proposal":
         nothing = torch.empty(0, dtype=torch.int64, device=device)
-        return cls(nothing, Narrow(torch.empty(0, 0, device=device), nothing, vocab_size))
+        return cls(nothing, Narrow(torch.empty(1, 0, device=device), nothing, vocab_size))
 
 
 class Drafter(Protocol):

@@ -4,6 +4,8 @@ Symbols as in `records`. Rows are float32 or wider whatever the model's own dtyp
 zero would be accepted about once in 500.
 """
 
+from functools import cache
+
 import torch
 from torch.nn.functional import pad
 
@@ -102,13 +104,11 @@ def same_width(p: torch.Tensor, q: torch.Tensor) -> tuple[torch.Tensor, torch.Te
 
 
 def common(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
-    """min(p, q), and 0 in the rows of p that q has none for: (n, V), (K, V) with K ≤ n -> (n, V)
+    """min(p, q): (n, V), (n, V) -> (n, V)
 
     A row's sum is α, the probability that a token drawn from q is accepted.
     """
-    both = torch.zeros_like(p)
-    torch.minimum(p[: len(q)], q, out=both[: len(q)])
-    return both
+    return torch.minimum(p, q)
 
 
 def acceptance(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
@@ -187,8 +187,14 @@ def likeliest(probs: torch.Tensor, n: int) -> torch.Tensor:
         return probs.topk(n, dim=1).indices
     inside = apart * _GROUP
     best = probs[:, :inside].unflatten(1, (_GROUP, apart)).amax(dim=1).topk(n, dim=1).indices
-    ids = (best[:, None] + torch.arange(0, inside, apart, device=probs.device)[:, None]).flatten(1)
+    ids = (best[:, None] + _multiples(apart, _GROUP, probs.device)[:, None]).flatten(1)
     if inside < probs.shape[1]:
         tail = torch.arange(inside, probs.shape[1], device=probs.device).expand(len(probs), -1)
         ids = torch.cat([ids, tail], dim=1)
     return ids.gather(1, probs.gather(1, ids).topk(n, dim=1).indices)
+
+
+@cache
+def _multiples(step: int, n: int, device: torch.device) -> torch.Tensor:
+    """0, step, 2 · step, …: (n,)"""
+    return torch.arange(0, n * step, step, device=device)

@@ -1,5 +1,6 @@
 """Rows of q over the few ids that a draft can propose: with ten times fewer numbers a round has less to read."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -9,9 +10,10 @@ from . import maths
 
 @dataclass(frozen=True, slots=True)
 class Narrow:
-    """K rows of q, which is 0 on all other ids than those of its support.
+    """K rows of q, which is 0 on all other ids than those of its support; below them a row of nothing but 0, since
+    after the last draft nothing is drafted.
 
-    rows     (K, h) float32 or wider
+    rows     (K + 1, h) float32 or wider
     support  (h,) int64, in rising order; None: all ids of the vocabulary, so h is V
     width    V
     """
@@ -21,17 +23,17 @@ class Narrow:
     width: int
 
     @classmethod
-    def whole(cls, rows: torch.Tensor) -> "Narrow":
-        """Rows over the vocabulary (K, V)."""
-        return cls(rows, None, rows.shape[1])
+    def of_rows(cls, rows: Sequence[torch.Tensor], support: torch.Tensor | None, width: int) -> "Narrow":
+        """At least one tensor of rows (n, h), together K."""
+        return cls(torch.cat([*rows, rows[0].new_zeros(1, rows[0].shape[1])]), support, width)
 
     @classmethod
     def of(cls, q: "torch.Tensor | Narrow") -> "Narrow":
         """What a drafter gives: rows over the vocabulary, or narrow ones."""
-        return q if isinstance(q, cls) else cls.whole(q)
+        return q if isinstance(q, cls) else cls.of_rows([q], None, q.shape[1])
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.rows) - 1
 
     def to(self, device: torch.device) -> "Narrow":
         support = None if self.support is None else self.support.to(device)
@@ -39,11 +41,11 @@ class Narrow:
 
     def beside(self, p: torch.Tensor) -> "tuple[torch.Tensor, Narrow]":
         """p and q in one vocabulary: those of two models may be padded to different widths."""
-        if self.support is None:
-            p, rows = maths.same_width(p, self.rows)
-            return p, Narrow.whole(rows)
+        if p.shape[1] == self.width:
+            return p, self
         width = max(self.width, p.shape[1])
-        return maths.widened(p, None, width), Narrow(self.rows, self.support, width)
+        rows = self.rows if self.support is not None else maths.widened(self.rows, None, width)
+        return maths.widened(p, None, width), Narrow(rows, self.support, width)
 
     def share_of(self, p: torch.Tensor) -> torch.Tensor:
         """What p has on the support: (n, V) -> (n, h)."""
@@ -58,16 +60,14 @@ class Narrow:
         return places if self.support is None else self.support.take(places)
 
     def at(self, ids: torch.Tensor) -> torch.Tensor:
-        """q of some ids a row, and 0 in a row more than there is of q: (K, n) or (K + 1, n) -> the same."""
-        found = torch.zeros(ids.shape, dtype=self.rows.dtype, device=ids.device)
-        k = len(self)
+        """q of some ids a row, and 0 in the last: (K + 1, n) -> (K + 1, n)."""
         if self.support is None:
-            torch.gather(self.rows, 1, ids[:k], out=found[:k])
-        elif k:
-            places = self.places(ids[:k]).clamp_(max=len(self.support) - 1)
-            torch.gather(self.rows, 1, places, out=found[:k]).mul_(self.ids(places) == ids[:k])
-        return found
+            return self.rows.gather(1, ids)
+        if len(self.support) == 0:
+            return self.rows.new_zeros(ids.shape)
+        places = self.places(ids).clamp_(max=len(self.support) - 1)
+        return self.rows.gather(1, places).mul_(self.ids(places) == ids)
 
     def wide(self) -> torch.Tensor:
         """The rows over the vocabulary: (K, V)."""
-        return maths.widened(self.rows, self.support, self.width)
+        return maths.widened(self.rows[:-1], self.support, self.width)

@@ -67,7 +67,7 @@ class Desk:
     """What a round of K drafts reads and writes.
 
     uniforms (K,), coins (K + 1,)  thrown before it
-    drafts (K,), q (K, V)          from the draft to the verification
+    drafts (K,), q (K + 1, V)      from the draft to the verification; q as `Narrow` has its rows
     block                          what comes over, as `block.pack_block` makes it
     """
 
@@ -76,7 +76,7 @@ class Desk:
         device, size = target.device, draft.vocab_size if k else target.vocab_size
         self.uniforms, self.coins = (torch.zeros(n, dtype=dtype, device=device) for n in (k, k + 1))
         self.drafts = torch.zeros(k, dtype=torch.int64, device=device)
-        self.q = torch.zeros(k, size, dtype=torch.promote_types(draft.dtype, torch.float32), device=device)
+        self.q = torch.zeros(k + 1, size, dtype=torch.promote_types(draft.dtype, torch.float32), device=device)
         width = max(size, target.vocab_size)
         self.block = torch.zeros(k + 1, block_width(top, width, width), dtype=dtype, device=device)
         self._here = torch.empty_like(self.block, device="cpu", pin_memory=True) if device.type == "cuda" else None
@@ -108,9 +108,9 @@ def draft_step(draft: FixedModel, standing: Standing, desk: Desk, params: Sampli
     newest = standing.newest
     recent = standing.recent.clamp(max=draft.vocab_size - 1)  # as the engine's drafter does: only acceptance can suffer
     first = draft.feed_at(recent, newest + 1 - len(recent))[-1:]
-    ids, q = drawn(first, desk.uniforms, params, lambda i, token: draft.feed_at(token, newest + i))
+    ids, rows = drawn(first, desk.uniforms, params, lambda i, token: draft.feed_at(token, newest + i))
     desk.drafts.copy_(ids)
-    desk.q.copy_(q)
+    desk.q[: len(rows)].copy_(torch.cat(rows))
 
 
 def verify_step(target: FixedModel, standing: Standing, desk: Desk, params: SamplingParams, top: int) -> None:
@@ -118,7 +118,7 @@ def verify_step(target: FixedModel, standing: Standing, desk: Desk, params: Samp
     recent, newest = standing.recent, standing.newest
     readable = desk.drafts.clamp(max=target.vocab_size - 1)  # an id that the target lacks has p = 0, so any will do
     logits = target.feed_at(torch.cat([recent[-1:], readable]), newest)
-    verdict = judged(logits, desk.drafts, Narrow.whole(desk.q), desk.coins, params)
+    verdict = judged(logits, desk.drafts, Narrow(desk.q, None, desk.q.shape[1]), desk.coins, params)
     desk.block.copy_(pack_block(*verdict, desk.drafts, desk.coins, top))
     # After n acceptances n + 1 tokens move in at the end: n drafts and the last one.
     line = torch.cat([recent, desk.drafts])

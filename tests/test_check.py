@@ -75,11 +75,9 @@ def resample_from_p(accepted, p, *_):
     return p[accepted][None]
 
 
-def absolute_difference(p, q, right=maths.common):
+def absolute_difference(p, q):
     """|p − q| is what p less this leaves."""
-    gap = right(p, q)
-    gap[: len(q)] = p[: len(q)] - (p[: len(q)] - q).abs()
-    return gap
+    return p - (p - q).abs()
 
 
 def softmax_of_residual(*args, right=maths.last_law):
@@ -87,7 +85,7 @@ def softmax_of_residual(*args, right=maths.last_law):
 
 
 def bonus_from_the_row_before(accepted, p, *shared, right=maths.last_law):
-    return p[accepted - 1][None] if accepted == len(p) - 1 else right(accepted, p, *shared)
+    return p[accepted - 1][None] if 0 < accepted == len(p) - 1 else right(accepted, p, *shared)
 
 
 def first_row_always(accepted, p, *shared, right=maths.last_law):

@@ -184,7 +184,7 @@ def test_rows_over_the_support_are_the_rows_over_the_vocabulary(target, eagle, l
         runs.append(drafter.propose(IDS.tolist(), 4, SamplingParams(**law), Coins(3, base.device)))
     (ids, q), (wide_ids, wide_q) = runs
     assert ids.tolist() == wide_ids.tolist()
-    assert q.rows.shape == (4, len(eagle.kept)) and wide_q.shape == (4, VOCAB)
+    assert q.rows.shape == (4 + 1, len(eagle.kept)) and wide_q.shape == (4, VOCAB)
     torch.testing.assert_close(q.wide(), wide_q, atol=1e-6, rtol=1e-5)
 
 

@@ -96,7 +96,7 @@ class Rule(NamedTuple):
 
 OURS = Rule(
     stay=lambda drafts, p, q, coins: int(maths.verify(drafts, p, q, coins)),
-    last=lambda stay, drafts, p, q: share(maths.last_law(torch.tensor(stay), p, maths.common(p, q))[0]),
+    last=lambda stay, drafts, p, q: share(maths.last_law(torch.tensor(stay), p, maths.common(p, Narrow.of(q).rows))[0]),
 )
 
 
@@ -537,7 +537,7 @@ def test_the_engine_with_a_coin_used_twice_is_rejected(loop, monkeypatch) -> Non
         (maths, "last_law", resample_from_p),
         (maths, "verify", lambda drafts, p, q, coins: torch.tensor(len(drafts))),
         (maths, "last_law", lambda accepted, p, *_: p[:1]),
-        (maths, "same_width", lambda p, q: (shifted(p), q)),
+        (Narrow, "beside", lambda q, p: (shifted(p), q)),
         (model_drafter, "draw", lambda q, coins: q.argmax(-1)),
     ],
 )

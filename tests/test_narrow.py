@@ -38,8 +38,8 @@ class Setting:
         if seed % 3:  # a good draft
             rows = 0.3 * rows + torch.nn.functional.pad(self.logits[:k], (0, draft_width))[:, support]
         self.drafts, q = drawn(rows[:1], uniforms, params, lambda i, _: rows[i : i + 1], support)
-        self.narrow = Narrow(q, support, draft_width)
-        self.whole = Narrow.whole(q.new_zeros(k, draft_width).index_copy_(1, support, q))
+        self.narrow = Narrow.of_rows(q, support, draft_width)
+        self.whole = Narrow.of(torch.zeros(k, draft_width).double().index_copy_(1, support, torch.cat(q)))
 
     def verdict(self, q: Narrow) -> steps.Verdict:
         return steps.judged(self.logits, self.drafts, q, self.coins, self.params)
@@ -62,7 +62,7 @@ def test_a_narrow_q_is_judged_and_shown_as_a_whole_one(k, sampling, widths) -> N
         n = int(whole.accepted)
         stays.add(n)
         assert torch.equal(narrow.p, whole.p) and whole.p.shape[1] == max(widths)
-        assert torch.equal(narrow.q.wide(), whole.q.rows)
+        assert torch.equal(narrow.q.wide(), whole.q.wide())
         assert (int(narrow.accepted), int(narrow.last)) == (n, int(whole.last))
         torch.testing.assert_close(narrow.alpha, whole.alpha, atol=1e-15, rtol=1e-14)
         for stay in map(torch.tensor, range(k + 1)):
@@ -98,12 +98,10 @@ def check_candidates(event: TokenEvent, p: torch.Tensor, q: torch.Tensor | None,
 def test_the_parts_by_hand(support) -> None:
     ids = torch.arange(7) if support is None else torch.tensor(support)
     rows = torch.arange(1.0, 2 * len(ids) + 1).view(2, -1)
-    q = Narrow(rows, None if support is None else ids, 7)
+    q = Narrow.of_rows(rows.split(1), None if support is None else ids, 7)
     wide = torch.zeros(2, 7)
     wide[:, ids] = rows
     assert torch.equal(q.wide(), wide) and len(q) == 2
-    everything = torch.arange(7).repeat(2, 1)
-    assert torch.equal(q.at(everything), wide)
     assert torch.equal(q.ids(q.places(ids)), ids)
     assert torch.equal(q.at(torch.arange(7).repeat(3, 1)), torch.cat([wide, torch.zeros(1, 7)]))
     p = torch.rand(3, 7)
@@ -112,7 +110,7 @@ def test_the_parts_by_hand(support) -> None:
 
 def test_an_id_that_only_the_draft_has_is_refused() -> None:
     """Id 6 of the draft is beyond a target of five: p is 0 there, so no coin keeps it, and the residual is p's."""
-    q = Narrow(torch.tensor([[1.0]]), torch.tensor([6]), 7)
+    q = Narrow.of_rows([torch.tensor([[1.0]])], torch.tensor([6]), 7)
     logits = torch.tensor([[0.5, 0.5, 0, 0, 0], [1.0, 0, 0, 0, 0]]).log()
     coins = torch.tensor([0.0, 0.75], dtype=torch.float64)
     verdict = steps.judged(logits, torch.tensor([6]), q, coins, SamplingParams())
@@ -122,4 +120,4 @@ def test_an_id_that_only_the_draft_has_is_refused() -> None:
 
 def test_a_drafter_may_give_rows_over_the_vocabulary() -> None:
     rows = torch.tensor([[0.25, 0.75]])
-    assert torch.equal(Narrow.of(rows).wide(), rows) and Narrow.of(Narrow.whole(rows)).rows is rows
+    assert torch.equal(Narrow.of(rows).wide(), rows) and Narrow.of(narrow := Narrow.of(rows)) is narrow

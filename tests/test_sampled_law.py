@@ -20,6 +20,7 @@ from specdemo.drafters import model as model_drafter
 from specdemo.engine import speculate
 from specdemo.fit import Fit, fit
 from specdemo.graphs import as_it_is
+from specdemo.narrow import Narrow
 from specdemo.records import SamplingParams
 
 ODDS = 1e-7
@@ -171,7 +172,7 @@ FAULTS = {  # where it is, what stands there instead, and a draft that shows it
     "always accept": (maths, "verify", lambda drafts, p, q, u: torch.tensor(len(drafts)), Q),
     "a threshold for a coin": (maths, "verify", threshold, Q),
     "bonus from the row before": (maths, "last_law", bonus_from_the_row_before, P),
-    "p shifted by one": (maths, "same_width", lambda p, q: (torch.cat([p[1:], p[-1:]]), q), Q),
+    "p shifted by one": (Narrow, "beside", lambda q, p: (torch.cat([p[1:], p[-1:]]), q), Q),
     "an argmax draft declared dense": (model_drafter, "draw", lambda q, u: q.argmax(-1), FLAT),
     "q of another temperature": (ModelDrafter, "propose", misdeclared, Q),
     "a coin used twice": (engine, "Coins", Reused, Q),

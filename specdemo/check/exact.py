@@ -70,8 +70,7 @@ def _identity_error(p: torch.Tensor, q: torch.Tensor) -> float:
     kept is q·min(1, p/q); replaced is what that leaves of 1, times the engine's law of the token after a rejection.
     """
     kept = q * maths.acceptance(p, q)
-    rows = torch.cat([p, p])  # of a round with one draft
-    law = maths.last_law(torch.tensor(0), rows, maths.common(rows, q))
+    law = maths.last_law(torch.tensor(0), p, maths.common(p, q))
     replaced = (1 - kept.sum()) * law / law.sum().clamp(min=torch.finfo(law.dtype).tiny)
     return (kept + replaced - p).abs().max().item()
 

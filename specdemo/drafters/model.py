@@ -19,8 +19,8 @@ def drawn(
     params: SamplingParams,
     feed: Callable[[int, torch.Tensor], torch.Tensor],
     support: torch.Tensor | None = None,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Draw K tokens, each from its row of q: ids (K,), rows (K, V). Nothing waits for the host.
+) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """Draw K tokens, each from its row of q: ids (K,), K rows (1, V). Nothing waits for the host.
 
     `feed(i, token)` reads the i-th draft, counted from 1, and gives the row after it; not the K-th, since nobody needs
     the row after that. With `support` the rows are over those ids alone.
@@ -32,7 +32,7 @@ def drawn(
         ids.append(place if support is None else support.index_select(0, place))
         if i < len(uniforms):
             logits = feed(i, ids[-1])
-    return torch.cat(ids), torch.cat(rows)
+    return torch.cat(ids), rows
 
 
 class ModelDrafter:
@@ -66,9 +66,11 @@ class ModelDrafter:
         self._read = list(committed)
         # 2. Draw.
         uniforms = coins.throw(k).to(self.model.device)
-        drafts, q = drawn(logits, uniforms, params, lambda _, token: self._feed(token), self._support)
+        drafts, rows = drawn(logits, uniforms, params, lambda _, token: self._feed(token), self._support)
         self._drafts = drafts[:-1]
-        return Proposal(drafts, q if self._support is None else Narrow(q, self._support, self.model.vocab_size))
+        if self._support is None:
+            return Proposal(drafts, torch.cat(rows))
+        return Proposal(drafts, Narrow.of_rows(rows, self._support, self.model.vocab_size))
 
     def _unread(self, committed: Sequence[int]) -> torch.Tensor:
         """Rewind to what `committed` shares with the cache; the ids after it -> (n,).
