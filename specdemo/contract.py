@@ -28,6 +28,8 @@ from .words import Spoken
 #: Tokens of a prompt read in one pass: bounds the memory of a pass without slowing it.
 PREFILL_CHUNK = 512
 
+_BLOCK = 256  # coins made at once
+
 
 class NumericalFault(Spoken, RuntimeError):
     """A model gave logits that are no distribution (NaN, or nothing but −∞)."""
@@ -58,9 +60,18 @@ class Coins:
             self._generator.seed()
         else:
             self._generator.manual_seed(seed)
+        self._block, self._used = self._more(0), 0
 
     def throw(self, n: int) -> torch.Tensor:
-        """n uniforms -> (n,)"""
+        """n uniforms -> (n,), nobody's to write to: many are made at once, since a few cost as much."""
+        start, end = self._used, self._used + n
+        if end > len(self._block):
+            self._block = torch.cat([self._block[start:], self._more(max(n, _BLOCK))])
+            start, end = 0, n
+        self._used = end
+        return self._block[start:end]
+
+    def _more(self, n: int) -> torch.Tensor:
         return torch.rand(n, generator=self._generator, device=self._generator.device, dtype=self._dtype)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from table_models import TableModel, constant, historic, script
 
 from specdemo import maths
+from specdemo.contract import Coins
 from specdemo.drafters import ModelDrafter
 from specdemo.engine import decode, speculate
 from specdemo.metrics import measure
@@ -475,3 +476,14 @@ def test_stop_ids_may_come_in_any_form():
 def test_a_prompt_of_fractions_is_refused():
     with pytest.raises(ValueError, match="whole numbers"):
         speculate(script([0]), ModelDrafter(script([0])), [0, 0.9], GREEDY, k=1)
+
+
+# ---------------------------------------------------------------- coins
+
+
+@pytest.mark.parametrize("throws", [[1, 3, 2], [200, 100, 5], [256, 1], [300, 700, 0, 4], [5] * 200], ids=len)
+def test_coins_are_one_stream_however_they_are_thrown(throws: list[int]) -> None:
+    """On a CPU that of the generator itself, so that a seed means what it meant when each throw asked for its own."""
+    coins = Coins(7, torch.device("cpu"))
+    thrown = torch.cat([coins.throw(n) for n in throws])
+    assert torch.equal(thrown, torch.rand(sum(throws), generator=torch.Generator().manual_seed(7), dtype=torch.float64))

@@ -117,8 +117,7 @@ class Reseeded(Coins):
     """Seeded anew at each throw, so that all rounds of a run see the same coins."""
 
     def throw(self, n: int) -> torch.Tensor:
-        self._generator.manual_seed(self._generator.initial_seed())
-        return super().throw(n)
+        return Coins(self._generator.initial_seed(), self._generator.device).throw(n)
 
 
 class Astray(FixedTable):
