@@ -29,7 +29,7 @@ export class Say {
   }
 
   progress(fraction) {
-    this.bar.classList.toggle("sd-on", fraction !== null && fraction !== undefined);
+    this.bar.classList.toggle("sd-on", fraction > 0); // with nothing to show, nothing need fade
     this.fill.style.width = `${100 * (fraction ?? 0)}%`;
   }
 
