@@ -80,6 +80,16 @@ def test_draw_follows_the_uniform():
     assert draw(logits, torch.zeros(5), uniforms).tolist() == [3] * 5
 
 
+@pytest.fixture
+def spoilt_memory():
+    """New memory that nobody has written to is full of NaN."""
+    torch.use_deterministic_algorithms(True)
+    assert torch.empty(3).isnan().all()
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.usefixtures("spoilt_memory")
 @torch.no_grad()
 def test_sampled_answers_at_temperature_zero_are_greedy_and_end_at_a_stop_token(library, target):
     texts = [continued(library[0], prompt, 10) for prompt in PROMPTS]

@@ -190,8 +190,8 @@ def test_a_stop_in_the_middle_keeps_what_was_found_and_frees_the_turn():
     while not (told := checks.look({"run": told["run"]}))["phase"].get("runs"):
         assert time.monotonic() < end, f"waited {LIMIT_S} s, and it is {told['phase']}"
         time.sleep(0.005)  # else the looking keeps the work from going on
-    passes = gated.passes
     stopped = checks.stop({"run": told["run"]})
+    passes = gated.passes
     assert stopped["phase"]["name"] == "stopped" and stopped["shown"]["tests"]
     assert any("Stopped at" in line["text"] for line in stopped["shown"]["lines"])
     with session.place.turns.queued("another") as came:

@@ -49,9 +49,12 @@ class Cache:
     values: Tensor  # (layers, batch, kv_heads, positions, head_dim)
 
     def keep(self, rows: Tensor, used: int) -> "Cache":
-        """A cache of the chosen `rows` only; positions from `used` on hold nothing yet and are not copied."""
+        """A cache of the chosen `rows` only; positions from `used` on hold nothing yet and are not copied.
+
+        They are zeros, since a masked value counts 0 times, and that must not be 0 times NaN.
+        """
         shape = (self.keys.shape[0], len(rows), *self.keys.shape[2:])
-        kept = Cache(self.keys.new_empty(shape), self.values.new_empty(shape))
+        kept = Cache(self.keys.new_zeros(shape), self.values.new_zeros(shape))
         kept.keys[:, :, :, :used] = self.keys[:, rows, :, :used]
         kept.values[:, :, :, :used] = self.values[:, rows, :, :used]
         return kept
