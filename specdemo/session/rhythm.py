@@ -7,7 +7,7 @@ import torch
 
 #: Seconds between two updates where they cost the run nothing; where its passes take all the cores of this machine, so
 #: that making an update takes a little of one from them; and where a browser draws on the same cores, which takes more.
-FREE_S, BUSY_S, NEAR_S = 0.1, 0.3, 0.5
+FREE_S, BUSY_S, NEAR_S = 0.1, 0.3, 0.65
 
 
 def update_s(pair: Mapping[str, object], near: bool) -> float:
