@@ -42,8 +42,8 @@ def pack_block(
     """
     k = len(drafts)
     own = torch.cat([drafts, last])
-    by_p, by_q = (maths.likeliest(rows, min(top, rows.shape[1])) for rows in (p, q.rows))
-    by_q = torch.cat([q.ids(by_q[:k]), by_p[k:, : by_q.shape[1]]])
+    by_p, by_q = (maths.likeliest(rows, min(top, rows.shape[1])) for rows in (p, q.drafted))
+    by_q = torch.cat([q.ids(by_q), by_p[k:, : by_q.shape[1]]])
     ids = torch.cat([own[:, None], last.expand(k + 1, 1), by_p, by_q], dim=1)
     scalars = alpha[:, None], coins[:, None], accepted.expand(k + 1, 1)
     return torch.cat([*scalars, ids, p.gather(1, ids), q.at(ids)], dim=1)

@@ -99,7 +99,7 @@ class _Run:
         drafts, q = self._propose(committed, k)
         k = len(drafts)
         if index == 0:
-            _check_law(q.rows[:-1])
+            _check_law(q.drafted)
         laps.mark("draft")
         # 2. Verify: one pass of the target over the last committed token and the drafts gives p at K + 1 positions.
         target.rewind(len(committed) - 1)  # where one model plays both parts, it has drafted in between

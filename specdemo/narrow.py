@@ -32,6 +32,11 @@ class Narrow:
         """What a drafter gives: rows over the vocabulary, or narrow ones."""
         return q if isinstance(q, cls) else cls.of_rows([q], None, q.shape[1])
 
+    @property
+    def drafted(self) -> torch.Tensor:
+        """The rows that drafts were drawn from: (K, h)."""
+        return self.rows[:-1]
+
     def __len__(self) -> int:
         return len(self.rows) - 1
 
@@ -70,4 +75,4 @@ class Narrow:
 
     def wide(self) -> torch.Tensor:
         """The rows over the vocabulary: (K, V)."""
-        return maths.widened(self.rows[:-1], self.support, self.width)
+        return maths.widened(self.drafted, self.support, self.width)
